@@ -1,0 +1,25 @@
+"""Numbers and names in sentences."""
+
+from collections.abc import Iterable
+
+_PLURALS = {"query": "queries"}
+
+
+def counted(n: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "query"), counted(1400, "document")
+    ('1 query', '1,400 documents')
+    """
+    return f"{n:,} {noun if n == 1 else _PLURALS.get(noun, noun + 's')}"
+
+
+def listed(ids: Iterable[str], most: int = 5) -> str:
+    """A few ids and how many more there are.
+
+    >>> listed(["1", "2", "3"], most=2)
+    "'1', '2' and 1 more"
+    """
+    all_ids = list(ids)
+    shown = ", ".join(repr(one) for one in all_ids[:most])
+    return shown if len(all_ids) <= most else f"{shown} and {len(all_ids) - most:,} more"
