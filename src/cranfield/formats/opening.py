@@ -1,0 +1,381 @@
+"""Opening files: compression by content, standard input, byte order marks, SHA-256 of what was read."""
+
+from __future__ import annotations
+
+import bz2
+import glob
+import gzip
+import hashlib
+import io
+import lzma
+import os
+import re
+import stat
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import IO, Any, BinaryIO, cast
+
+from cranfield.errors import FormatError, InputError, MissingExtra
+
+BLOCK = 1 << 20
+UTF8_BOM = b"\xef\xbb\xbf"
+# as long as they are fixed: an id may well begin with 'BZh'
+_MAGIC = {
+    "gzip": re.compile(rb"\x1f\x8b\x08"),
+    "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
+    "xz": re.compile(rb"\xfd7zXZ\x00"),
+    "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
+}
+_LONGEST_MAGIC = 10
+_SUFFIX = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+PathLike = str | os.PathLike[str]
+
+
+class Input:
+    """A file being read, decompressed on the way; `head` may be looked at before reading.
+
+    A file is read once, from front to back: `blocks`, `lines`, `text` or `read`.
+    """
+
+    def __init__(self, path: PathLike) -> None:
+        self.name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
+        self.compression: str | None = None
+        self._raw = _Hashing(self._open_raw(os.fspath(path)), keep_open=os.fspath(path) == "-")
+        try:
+            with self._readable():
+                self.compression = _compression(self._raw.peek(_LONGEST_MAGIC))
+                self._stream = _decompressed(self._raw, self.compression, self.name)
+                self.head = self._without_mark(_full(self._stream, BLOCK))
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Input:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._raw.close()
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the file as it is on disk, compressed or not."""
+        return self._raw.finish()
+
+    def blocks(self) -> Iterator[tuple[int, bytes]]:
+        """Whole lines in blocks of about a megabyte, each with the number of its first line."""
+        number, rest = 1, list[bytes]()
+        for chunk in self._chunks():
+            cut = chunk.rfind(b"\n") + 1
+            if not cut:
+                rest.append(chunk)
+                continue
+            block = b"".join((*rest, chunk[:cut]))
+            rest = [chunk[cut:]]
+            yield number, block
+            number += block.count(b"\n")
+        if any(rest):
+            yield number, b"".join(rest)
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """Every line with its number, without its line end."""
+        for first, block in self.blocks():
+            lines = block.split(b"\n")
+            if not lines[-1]:
+                lines.pop()
+            for number, line in enumerate(lines, first):
+                yield number, line[:-1] if line.endswith(b"\r") else line
+
+    def read(self) -> bytes:
+        """The whole content at once."""
+        return b"".join(self._chunks())
+
+    def text(self) -> IO[str]:
+        """The content as text, for readers that want a text file; ids survive byte-exact."""
+        raw = cast(BinaryIO, io.BufferedReader(_Chunks(self._chunks())))
+        return io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="")
+
+    def _chunks(self) -> Iterator[bytes]:
+        yield self.head
+        with self._readable():
+            while chunk := self._stream.read(BLOCK):
+                yield chunk
+
+    def _open_raw(self, path: str) -> BinaryIO:
+        if path == "-":
+            return _standard_input(self.name)
+        try:
+            return open(path, "rb", buffering=0)
+        except OSError as error:
+            raise _unreadable(self.name, error) from None
+        except ValueError:  # a NUL byte in the name
+            raise InputError("this is not a possible file name.", self.name) from None
+
+    def _without_mark(self, head: bytes) -> bytes:
+        # without the NUL of a space or a line end it is an id that begins with these bytes
+        if head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in head:
+            raise FormatError("the file is UTF-16, expected UTF-8. Convert it, e.g. with iconv.", self.name)
+        return head.removeprefix(UTF8_BOM)
+
+    @contextmanager
+    def _readable(self) -> Iterator[None]:
+        """Turn what a damaged file makes the decompressors raise into a plain message."""
+        try:
+            yield
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+            raise self._damaged(error) from None
+        except OSError as error:
+            raise (_unreadable(self.name, error) if error.errno else self._damaged(error)) from None
+        except Exception as error:
+            if type(error).__module__.startswith("zstandard"):
+                raise self._damaged(error) from None
+            raise
+
+    def _damaged(self, error: Exception) -> InputError:
+        return InputError(f"the {self.compression} data are damaged or cut off ({error}).", self.name)
+
+
+def display_name(path: PathLike) -> str:
+    """What a file is called in output: its name less folder and compression suffix.
+
+    >>> display_name("runs/bm25.trec.gz")
+    'bm25.trec'
+    """
+    name = os.path.basename(os.fspath(path))
+    stem, suffix = os.path.splitext(name)
+    if name == "-":
+        return "stdin"
+    return stem if suffix.lower() in _SUFFIX and stem else name
+
+
+def expand(path: PathLike) -> list[str]:
+    """The files that a file name, a folder or a glob pattern stands for, in order of name."""
+    text = os.fspath(path)
+    if text == "-" or os.path.isfile(text):
+        return [text]
+    if os.path.isdir(text):
+        found = (p for p in sorted(Path(text).rglob("*")) if p.is_file())
+        files = [str(p) for p in found if not any(part.startswith(".") for part in p.relative_to(text).parts)]
+        if not files:
+            raise InputError("the folder holds no file.", text)
+        return files
+    files = [name for name in sorted(glob.glob(text, recursive=True)) if os.path.isfile(name)]
+    return files or [text]
+
+
+@contextmanager
+def writing(path: PathLike) -> Iterator[BinaryIO]:
+    """Write a file beside its place and put it there only when complete; `-` is standard output.
+
+    The suffix chooses the compression, since there is no content to look at yet.
+    """
+    text = os.fspath(path)
+    if text == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target, mode = _target(text)
+    if mode is not None and not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        with _into_device(text) as out:
+            yield out
+        return
+    try:
+        handle, temporary = tempfile.mkstemp(prefix=".cranfield-", dir=os.path.dirname(target))
+    except (OSError, ValueError) as error:
+        raise _unwritable(text, error) from None
+    try:
+        with os.fdopen(handle, "wb") as raw, _compressed(raw, text) as out:
+            yield out
+        os.chmod(temporary, _new_file_mode() if mode is None else stat.S_IMODE(mode))
+        os.replace(temporary, target)
+    except OSError as error:
+        os.unlink(temporary)
+        raise _unwritable(text, error) from None
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def without_compression(path: PathLike) -> str:
+    """The name less a compression suffix, to read the format's own suffix from."""
+    text = os.fspath(path)
+    stem, suffix = os.path.splitext(text)
+    return stem if suffix.lower() in _SUFFIX else text
+
+
+class _Hashing(io.BufferedIOBase):
+    """Passes bytes on and digests them; seekable only as far as its peek buffer."""
+
+    def __init__(self, raw: BinaryIO, keep_open: bool) -> None:
+        self._file = raw
+        self._keep_open = keep_open
+        self._digest = hashlib.sha256()
+        self._ahead = b""
+
+    def peek(self, size: int) -> bytes:
+        while len(self._ahead) < size and (more := self._take(size - len(self._ahead))):
+            self._ahead += more
+        return self._ahead
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is None or size < 0:
+            return b"".join(iter(lambda: self.read(BLOCK), b""))
+        ahead, self._ahead = self._ahead[:size], self._ahead[size:]
+        return ahead + self._take(size - len(ahead))
+
+    def read1(self, size: int = -1, /) -> bytes:
+        return self.read(BLOCK if size < 0 else size)
+
+    def readable(self) -> bool:
+        return True
+
+    def finish(self) -> str:
+        while not self._file.closed and self._take(BLOCK):
+            pass
+        return self._digest.hexdigest()
+
+    def close(self) -> None:
+        if not self._keep_open:
+            self._file.close()
+
+    def _take(self, size: int) -> bytes:
+        data = self._file.read(size) or b""
+        self._digest.update(data)
+        return data
+
+
+class _Chunks(io.RawIOBase):
+    """A raw stream over an iterator of bytes."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._iterator = chunks
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            chunk = next(self._iterator, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        size = min(len(buffer), len(self._rest))
+        buffer[:size] = self._rest[:size]
+        self._rest = self._rest[size:]
+        return size
+
+
+def _full(stream: BinaryIO, size: int) -> bytes:
+    """Up to `size` bytes, also from a pipe that gives them in small pieces."""
+    parts = []
+    while size > 0 and (part := stream.read(size)):
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _compression(magic: bytes) -> str | None:
+    return next((kind for kind, start in _MAGIC.items() if start.match(magic)), None)
+
+
+def _decompressed(raw: _Hashing, kind: str | None, name: str) -> BinaryIO:
+    source = cast(BinaryIO, raw)
+    if kind == "gzip":
+        return cast(BinaryIO, gzip.GzipFile(fileobj=source))
+    if kind == "bzip2":
+        return cast(BinaryIO, bz2.BZ2File(source))
+    if kind == "xz":
+        return cast(BinaryIO, lzma.LZMAFile(source))
+    if kind == "zstd":
+        return cast(BinaryIO, io.BufferedReader(_Chunks(_unpacked_frames(source, _zstandard(name)))))
+    return source
+
+
+def _unpacked_frames(source: BinaryIO, zstandard: Any) -> Iterator[bytes]:
+    """What zstd frames hold; zstandard's own stream reader takes a cut file for a whole one."""
+    engine, frame = zstandard.ZstdDecompressor(), None
+    while data := source.read(1 << 14):
+        while data:
+            frame = frame or engine.decompressobj()
+            yield frame.decompress(data)
+            data = frame.unused_data if frame.eof else b""
+            frame = None if frame.eof else frame
+    if frame is not None:
+        raise EOFError("the last frame has no end")
+
+
+def _compressed(raw: BinaryIO, path: str) -> Any:
+    kind = _SUFFIX.get(os.path.splitext(path)[1].lower())
+    if kind == "gzip":
+        # no name and no time inside, so that the same content gives the same file
+        return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
+    if kind == "bzip2":
+        return bz2.BZ2File(raw, "wb")
+    if kind == "xz":
+        return lzma.LZMAFile(raw, "wb")
+    if kind == "zstd":
+        return _zstandard(path).ZstdCompressor().stream_writer(raw, closefd=False)
+    return nullcontext(raw)
+
+
+def _standard_input(name: str) -> BinaryIO:
+    buffer = getattr(sys.stdin, "buffer", None)  # None without a terminal, or a stand-in for text only
+    if buffer is None:
+        raise InputError("there is none to read from.", name)
+    return cast(BinaryIO, buffer)
+
+
+def _target(path: str) -> tuple[str, int | None]:
+    """The file that is to be written, so that a link stays a link, and its mode if it is there."""
+    try:
+        target = os.path.realpath(path)
+    except ValueError as error:  # a NUL byte in the name
+        raise _unwritable(path, error) from None
+    try:
+        return target, os.stat(target).st_mode
+    except OSError:
+        return target, None
+
+
+def _new_file_mode() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return 0o666 & ~umask
+
+
+@contextmanager
+def _into_device(path: str) -> Iterator[BinaryIO]:
+    """Write straight into a pipe or a device such as /dev/null, which must not be replaced by a file."""
+    try:
+        with open(path, "wb") as raw, _compressed(raw, path) as out:
+            yield out
+    except OSError as error:
+        raise _unwritable(path, error) from None
+
+
+def _zstandard(name: str) -> Any:
+    try:
+        import zstandard
+    except ImportError:
+        raise MissingExtra(f"{name}: zstd compression", "zstd") from None
+    return zstandard
+
+
+def _unreadable(name: str, error: OSError) -> InputError:
+    if isinstance(error, FileNotFoundError):
+        return InputError("there is no such file.", name)
+    if isinstance(error, IsADirectoryError):
+        return InputError("this is a folder, expected a file.", name)
+    return InputError(f"cannot be read: {error.strerror or error}.", name)
+
+
+def _unwritable(name: str, error: Exception) -> InputError:
+    why = error.strerror if isinstance(error, OSError) and error.strerror else error
+    return InputError(f"cannot be written: {why}.", name)
