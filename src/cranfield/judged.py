@@ -1,0 +1,333 @@
+"""The join: rank a run, break ties, look up judgments, settle missing queries. Nothing else does that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.collection import Floats, Ints, Qrels, Run, id_bytes
+from cranfield.errors import CranfieldError, EvaluationError
+
+Ties = Literal["trec", "doc-ascending", "input-order", "rank-column", "expected", "best", "worst"]
+RankBy = Literal["score", "rank", "input"]
+ScoreType = Literal["float64", "float32"]
+Missing = Literal["zero", "skip", "error"]
+Bools = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Joining:
+    """The conventions of the join, each a choice that the output names."""
+
+    ties: Ties = "trec"
+    rank_by: RankBy = "score"
+    score_type: ScoreType = "float64"
+    missing: Missing = "zero"
+
+    def __post_init__(self) -> None:
+        for name, choices in _CHOICES.items():
+            if getattr(self, name) not in choices:
+                given, expected = getattr(self, name), ", ".join(choices)
+                raise CranfieldError(f"{name.replace('_', ' ')} {given!r} is unknown: expected one of {expected}.")
+
+
+_CHOICES = {
+    "ties": get_args(Ties),
+    "rank_by": get_args(RankBy),
+    "score_type": get_args(ScoreType),
+    "missing": get_args(Missing),
+}
+DEFAULT = Joining()
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRun:
+    """The judged documents that were retrieved, with rank and grade: all that most measures need.
+
+    `rank`, `grade`, `tie_first` and `tie_size` have one entry per retrieved judged document (a hit), ordered
+    by query and rank; hits of query i are `starts[i]:starts[i+1]`. `ideal` holds the grades of all judged
+    documents of each query, best first, from `ideal_starts`.
+    """
+
+    run: str
+    queries: tuple[str, ...]
+    starts: Ints
+    rank: Ints
+    grade: Floats
+    tie_first: Ints  # the first rank of the hit's group of equal scores
+    tie_size: Ints  # and how many documents are in it
+    retrieved: Ints  # per query
+    missing: Bools  # per query: not in the run at all
+    ideal: Floats
+    ideal_starts: Ints
+    joining: Joining
+    only_in_run: int = 0  # queries of the run that have no judgments
+    tied: int = 0  # documents that share their score with another, in the queries evaluated
+    float32_tied: int = 0  # documents that do so in float32 but not in float64
+
+    @property
+    def n(self) -> int:
+        """The number of queries."""
+        return len(self.queries)
+
+    @cached_property
+    def query(self) -> Ints:
+        """The query of each hit, as an index."""
+        return np.repeat(np.arange(self.n), np.diff(self.starts))
+
+    @cached_property
+    def ideal_query(self) -> Ints:
+        """The query of each judged document, as an index."""
+        return np.repeat(np.arange(self.n), np.diff(self.ideal_starts))
+
+    def total(self, weights: Any) -> Floats:
+        """The sum over the hits of each query, added in rank order as a plain loop would."""
+        return _sums(self.query, weights, self.n)
+
+    def count(self, where: Bools) -> Floats:
+        """How many hits of each query satisfy a condition."""
+        return self.total(where.astype(np.float64))
+
+    def relevant(self, rel: float) -> Floats:
+        """How many documents of each query are judged relevant, retrieved or not."""
+        return self.ideal_total(self.ideal >= rel)
+
+    def ideal_total(self, weights: Any) -> Floats:
+        """The sum over the judged documents of each query, retrieved or not."""
+        return _sums(self.ideal_query, weights, self.n)
+
+    def running(self, where: Bools) -> Floats:
+        """For each hit, how many hits of its query up to it satisfy a condition."""
+        counts = np.cumsum(where)
+        before = np.concatenate(([0], counts))[self.starts[:-1]]
+        return (counts - before[self.query]).astype(np.float64)
+
+    def only(self, where: Bools) -> JudgedRun:
+        """The same with some hits only; ranks stay as they are."""
+        return replace(
+            self,
+            starts=_recount(self.query, where, self.n),
+            rank=self.rank[where],
+            grade=self.grade[where],
+            tie_first=self.tie_first[where],
+            tie_size=self.tie_size[where],
+        )
+
+    @cached_property
+    def condensed(self) -> JudgedRun:
+        """The list that remains when documents without a judgment (or with a negative one) are left out."""
+        kept = self.only(self.grade >= 0)
+        rank = kept.running(np.ones(len(kept.rank), dtype=bool)).astype(np.int64)
+        first, size = _groups(kept.query, kept.tie_first, rank)
+        return replace(kept, rank=rank, tie_first=first, tie_size=size, retrieved=np.diff(kept.starts).astype(np.int64))
+
+    @property
+    def has_ties(self) -> bool:
+        """Whether some hit could stand at another rank."""
+        return bool((self.tie_size > 1).any())
+
+    def shuffled(self, rngs: Sequence[np.random.Generator]) -> JudgedRun:
+        """The same hits with every group of equal scores in a random order, drawn from its query's generator."""
+        place = np.array(self.rank)
+        loose = np.flatnonzero(self.tie_size > 1)
+        if len(loose):
+            keys = np.stack([self.query[loose], self.tie_first[loose]])
+            change = np.flatnonzero(np.any(keys[:, 1:] != keys[:, :-1], axis=0)) + 1
+            for group in np.split(loose, change):
+                drawn = rngs[self.query[group[0]]].choice(self.tie_size[group[0]], size=len(group), replace=False)
+                place[group] = self.tie_first[group[0]] + drawn
+        order = np.lexsort((place, self.query))
+        return replace(
+            self,
+            rank=place[order],
+            grade=self.grade[order],
+            tie_first=self.tie_first[order],
+            tie_size=self.tie_size[order],
+        )
+
+
+def judge(qrels: Qrels, run: Run, joining: Joining = DEFAULT) -> JudgedRun:
+    """Rank the run's documents and keep the judged ones, with rank and grade.
+
+    >>> qrels = Qrels.from_rows(["q1", "q1"], ["a", "b"], [1, 0])
+    >>> run = Run.from_rows(["q1"] * 3, ["b", "x", "a"], [3.0, 2.0, 1.0])
+    >>> judge(qrels, run).rank
+    array([1, 3])
+    """
+    absent = np.array([query not in run.position for query in qrels.queries], dtype=bool)
+    _require_common_queries(qrels, run, absent, joining)
+    kept = [i for i in range(len(qrels.queries)) if joining.missing != "skip" or not absent[i]]
+    ranking = _Ranking(run, [run.position.get(qrels.queries[i]) for i in kept], joining)
+    hits = [ranking.hits(j, qrels.judged[i]) for j, i in enumerate(kept)]
+    columns = np.concatenate(hits, axis=1) if hits else np.empty((4, 0))
+    grades = [sorted(qrels.judged[i].values(), reverse=True) for i in kept]
+    return JudgedRun(
+        run=run.name,
+        queries=tuple(qrels.queries[i] for i in kept),
+        starts=_starts([part.shape[1] for part in hits]),
+        rank=columns[0].astype(np.int64),
+        grade=columns[1],
+        tie_first=columns[2].astype(np.int64),
+        tie_size=columns[3].astype(np.int64),
+        retrieved=ranking.sizes,
+        missing=absent[kept],
+        ideal=np.array([grade for part in grades for grade in part], dtype=np.float64),
+        ideal_starts=_starts([len(part) for part in grades]),
+        joining=joining,
+        only_in_run=len(set(run.queries) - set(qrels.queries)),
+        tied=ranking.tied,
+        float32_tied=ranking.float32_tied,
+    )
+
+
+class _Ranking:
+    """The rows of the evaluated queries in rank order, with their groups of equal scores."""
+
+    def __init__(self, run: Run, positions: list[int | None], joining: Joining) -> None:
+        parts = [slice(0, 0) if p is None else run.rows_of(p) for p in positions]
+        self.sizes = np.array([part.stop - part.start for part in parts], dtype=np.int64)
+        self.starts = _starts(self.sizes)
+        rows = np.concatenate([np.arange(part.start, part.stop) for part in parts] or [np.empty(0)])
+        query = np.repeat(np.arange(len(parts)), self.sizes)
+        rows = rows.astype(np.int64)
+        self.joining = joining
+        key = self._sort_key(run, rows)
+        order = np.lexsort((key, query))
+        rows, key = rows[order], key[order]
+        rank = np.arange(len(rows)) - self.starts[query] + 1
+        self.first, self.size = _groups(query, key, rank)
+        self.tied = int(np.count_nonzero(self.size > 1))
+        self.float32_tied = _float32_tied(run.scores[rows], query) if joining.rank_by == "score" else 0
+        rows = self._break_ties(run, rows, rank)
+        self.docs = run.docs[rows].tolist()
+
+    def _sort_key(self, run: Run, rows: Ints) -> Floats:
+        """What to sort by, ascending."""
+        if self.joining.rank_by == "input":
+            return np.arange(len(rows), dtype=np.float64)
+        if self.joining.rank_by == "rank":
+            return _rank_column(run)[rows].astype(np.float64)
+        return -_rounded(run.scores[rows], self.joining.score_type)
+
+    def _break_ties(self, run: Run, rows: Ints, rank: Ints) -> Ints:
+        """Order each group of equal scores; lexsort has left it in the input's order."""
+        rule = self.joining.ties
+        if rule == "input-order" or not self.tied:
+            return rows
+        order = _TIE_ORDERS.get(rule, _doc_descending)
+        rows = rows.copy()
+        for start in np.flatnonzero((self.first == rank) & (self.size > 1)).tolist():
+            group = slice(start, start + int(self.size[start]))
+            rows[group] = order(run, rows[group].tolist())
+        return rows
+
+    def hits(self, j: int, grade_of: dict[str, float]) -> Floats:
+        """Rank, grade, first rank and size of the tie group of each judged document of a query."""
+        start, stop = int(self.starts[j]), int(self.starts[j + 1])
+        found = [(i, grade_of[doc]) for i, doc in enumerate(self.docs[start:stop]) if doc in grade_of]
+        places = np.array([i for i, _ in found], dtype=np.int64)
+        grades = np.array([grade for _, grade in found], dtype=np.float64)
+        first, size = self.first[start:stop][places], self.size[start:stop][places]
+        ranks = places + 1
+        if self.joining.ties in ("best", "worst"):
+            ranks, grades = _extreme(ranks, grades, first, size, best=self.joining.ties == "best")
+        return np.stack([ranks.astype(np.float64), grades, first.astype(np.float64), size.astype(np.float64)])
+
+
+def _extreme(ranks: Ints, grades: Floats, first: Ints, size: Ints, best: bool) -> tuple[Ints, Floats]:
+    """Put the hits of each tie group at its top by falling grade, or at its bottom by rising grade."""
+    order = np.lexsort((-grades if best else grades, first))
+    place = np.arange(len(ranks))
+    head, count = _groups(np.zeros(len(ranks), dtype=np.int64), first, place)
+    within = place - head
+    return first + within if best else first + size - count + within, grades[order]
+
+
+def _groups(query: Ints, key: Any, rank: Ints) -> tuple[Ints, Ints]:
+    """For each row the rank at which its run of equal keys starts, and the length of that run."""
+    n = len(rank)
+    if not n:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    new = np.ones(n, dtype=bool)
+    new[1:] = (query[1:] != query[:-1]) | (key[1:] != key[:-1])
+    heads = np.flatnonzero(new)
+    lengths = np.diff(np.append(heads, n))
+    return np.repeat(rank[heads], lengths), np.repeat(lengths, lengths)
+
+
+def _rounded(scores: Floats, score_type: ScoreType | str) -> Floats:
+    if score_type == "float64":
+        return scores
+    with np.errstate(over="ignore"):  # what does not fit is infinite, as for a C cast
+        return scores.astype(np.float32).astype(np.float64)
+
+
+def _float32_tied(scores: Floats, query: Ints) -> int:
+    """How many documents share their score with another in float32 but not in float64."""
+    scores = scores[np.lexsort((-scores, query))]
+    place = np.arange(len(scores))
+    single, double = (
+        np.count_nonzero(_groups(query, _rounded(scores, kind), place)[1] > 1) for kind in ("float32", "float64")
+    )
+    return int(single - double)
+
+
+def _doc_descending(run: Run, rows: list[int]) -> list[int]:
+    # trec_eval breaks ties by doc id, descending (form_res_rels.c)
+    return sorted(rows, key=lambda row: id_bytes(str(run.docs[row])), reverse=True)
+
+
+def _doc_ascending(run: Run, rows: list[int]) -> list[int]:
+    return sorted(rows, key=lambda row: id_bytes(str(run.docs[row])))
+
+
+def _by_rank_column(run: Run, rows: list[int]) -> list[int]:
+    ranks = _rank_column(run)
+    return sorted(_doc_descending(run, rows), key=lambda row: int(ranks[row]))
+
+
+_TIE_ORDERS: dict[str, Callable[[Run, list[int]], list[int]]] = {
+    "doc-ascending": _doc_ascending,
+    "rank-column": _by_rank_column,
+}
+
+
+def _rank_column(run: Run) -> Ints:
+    if run.ranks is None:
+        why = next((note for note in run.notes if "rank column" in note), "it has none.")
+        raise EvaluationError(f"the rank column of {run.name!r} is asked for: {why}")
+    return run.ranks
+
+
+def _require_common_queries(qrels: Qrels, run: Run, absent: Bools, joining: Joining) -> None:
+    if absent.all():
+        mine, theirs = ", ".join(qrels.queries[:3]), ", ".join(run.queries[:3])
+        raise EvaluationError(
+            f"qrels {qrels.name!r} and run {run.name!r} have no query in common: "
+            f"the qrels have {mine or 'none'} …, the run has {theirs or 'none'} …. See 'cranfield check'."
+        )
+    if joining.missing == "error" and absent.any():
+        which = [query for query, gone in zip(qrels.queries, absent, strict=True) if gone]
+        raise EvaluationError(
+            f"run {run.name!r} lacks {len(which):,} of {len(qrels.queries):,} judged queries "
+            f"({', '.join(which[:5])}{' …' if len(which) > 5 else ''}). "
+            "Count them as zero or skip them with --missing."
+        )
+
+
+def _sums(query: Ints, weights: Any, n: int) -> Floats:
+    # bincount adds in order, so that a sum does not depend on what else is in the batch
+    return np.asarray(np.bincount(query, weights=weights, minlength=n), dtype=np.float64)
+
+
+def _starts(sizes: Any) -> Ints:
+    return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64)))).astype(np.int64)
+
+
+def _recount(query: Ints, where: Bools, n: int) -> Ints:
+    return _starts(np.bincount(query[where], minlength=n))
