@@ -1,0 +1,425 @@
+"""Measures of a ranking with documents relevant or not: P@k, R@k, Success, AP, RR, interpolated precision, …"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from cranfield.collection import Floats, Ints
+from cranfield.errors import MeasureError
+from cranfield.judged import Bools, JudgedRun
+from cranfield.measures.base import CUTOFF, JUDGED_ONLY, MANY, REL, Measure, Parameter, share
+from cranfield.measures.ties import first_places, none_in_top, precision_sum, relevant_groups
+
+_TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
+_MANNING = "Manning, Raghavan & Schütze, Introduction to Information Retrieval, 2008, ch. 8"
+
+
+@dataclass(frozen=True, repr=False)
+class _Ranked(Measure):
+    """A measure of a ranking that knows relevant and not relevant."""
+
+    rel: float | None = None
+    judged_only: bool = False
+
+    parameters: ClassVar = {"rel": REL, "judged_only": JUDGED_ONLY}
+
+    def hits(self, judged: JudgedRun) -> Bools:
+        """Which hits are relevant."""
+        return judged.grade >= self.lowest_relevant
+
+    def expected_found(self, judged: JudgedRun, cutoff: Any) -> Floats:
+        """How many relevant documents to expect within a cutoff, one for all or one per hit."""
+        last = judged.tie_first + judged.tie_size - 1
+        inside: Floats = np.clip(np.minimum(last, cutoff) - judged.tie_first + 1, 0, None) / judged.tie_size
+        return judged.total(np.where(self.hits(judged), inside, 0.0))
+
+
+@dataclass(frozen=True, repr=False)
+class _Cut(_Ranked):
+    """A measure of the first k documents of a ranking."""
+
+    cutoff: int | None = None
+
+    parameters: ClassVar = {"cutoff": CUTOFF, **_Ranked.parameters}
+
+    def top(self, judged: JudgedRun) -> Bools:
+        """Which hits are relevant and within the cutoff."""
+        hits = self.hits(judged)
+        return hits if self.cutoff is None else hits & (judged.rank <= self.cutoff)
+
+
+@dataclass(frozen=True, repr=False)
+class P(_Cut):
+    """The share of the first k documents that is relevant."""
+
+    name: ClassVar = "P"
+    aliases: ClassVar = ("Precision",)
+    title: ClassVar = "Precision at k"
+    formula: ClassVar = r"\frac{1}{k} \sum_{i=1}^{k} \mathrm{rel}_i"
+    about: ClassVar = (
+        "A user reads exactly k documents, in whatever order. A list shorter than k counts as filled up with "
+        "non-relevant documents. Ignores how many relevant documents there are."
+    )
+    reference: ClassVar = _TREC
+    required: ClassVar = ("cutoff",)
+    tasks: ClassVar = ("web",)
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return judged.count(self.top(judged)) / float(self.cutoff or 1)
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        return self.expected_found(judged, self.cutoff) / float(self.cutoff or 1)
+
+
+@dataclass(frozen=True, repr=False)
+class R(_Cut):
+    """The share of the relevant documents that is among the first k."""
+
+    name: ClassVar = "R"
+    aliases: ClassVar = ("Recall",)
+    title: ClassVar = "Recall at k"
+    formula: ClassVar = r"\frac{1}{R} \sum_{i=1}^{k} \mathrm{rel}_i"
+    about: ClassVar = (
+        "A user, or a reranker, takes k documents and must not miss a relevant one. Cannot reach 1 where more than "
+        "k documents are relevant."
+    )
+    reference: ClassVar = _TREC
+    required: ClassVar = ("cutoff",)
+    tasks: ClassVar = ("recall", "rag")
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return share(judged.count(self.top(judged)), judged.relevant(self.lowest_relevant))
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        return share(self.expected_found(judged, self.cutoff), judged.relevant(self.lowest_relevant))
+
+
+@dataclass(frozen=True, repr=False)
+class Success(_Cut):
+    """1 if there is a relevant document among the first k, else 0."""
+
+    name: ClassVar = "Success"
+    title: ClassVar = "Success at k"
+    formula: ClassVar = r"\left[\, \sum_{i=1}^{k} \mathrm{rel}_i > 0 \,\right]"
+    about: ClassVar = "A user is content with one relevant document on the first page. Also called hit rate."
+    reference: ClassVar = _TREC
+    required: ClassVar = ("cutoff",)
+    tasks: ClassVar = ("known-item", "rag")
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return (judged.count(self.top(judged)) > 0).astype(np.float64)
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        cutoff = self.cutoff or 1
+        groups = relevant_groups(judged, self.hits(judged))
+        value = np.zeros(judged.n)
+        for query, first, size, relevant in zip(groups.query, groups.first, groups.size, groups.relevant, strict=True):
+            places = min(cutoff - first + 1, size)
+            if places > 0:
+                # groups come in rank order: a later one matters only if the earlier ones fail
+                value[query] = 1 - (1 - value[query]) * none_in_top(int(size), int(relevant), int(places))
+        return value
+
+
+@dataclass(frozen=True, repr=False)
+class AP(_Cut):
+    """The mean, over the relevant documents, of the precision at the rank of each."""
+
+    denominator: Literal["R", "min(R,k)"] = "R"
+    ties: Literal["group"] | None = None
+
+    name: ClassVar = "AP"
+    aliases: ClassVar = ("MAP",)
+    title: ClassVar = "Average precision"
+    formula: ClassVar = r"\frac{1}{R} \sum_{i=1}^{k} \mathrm{rel}_i \cdot P@i"
+    about: ClassVar = (
+        "A user looks for a random relevant document and reads down to it. Rewards finding all of them, early ones "
+        "most. With a cutoff the sum is divided by R, or by min(R, k) with denominator='min(R,k)'. With "
+        "ties='group' documents of equal score are one step, as in scikit-learn."
+    )
+    reference: ClassVar = _TREC
+    tasks: ClassVar = ("recall",)
+    parameters: ClassVar = {
+        **_Cut.parameters,
+        "denominator": Parameter("what the sum is divided by", choices=("R", "min(R,k)")),
+        "ties": Parameter("take documents of equal score as one step", choices=("group",)),
+    }
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        if self.ties == "group":
+            return self._grouped(judged)
+        top = self.top(judged)
+        precision = judged.running(top) / judged.rank
+        return share(judged.total(np.where(top, precision, 0.0)), self._divisor(judged))
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        if self.ties == "group":
+            return self._grouped(judged)
+        groups = relevant_groups(judged, self.hits(judged))
+        sums = groups.total(precision_sum(groups, self.cutoff), judged.n)
+        return share(sums, self._divisor(judged))
+
+    def _grouped(self, judged: JudgedRun) -> Floats:
+        groups = relevant_groups(judged, self.hits(judged))
+        last = groups.first + groups.size - 1
+        step = groups.relevant * (groups.above + groups.relevant) / last
+        if self.cutoff is not None:
+            step = np.where(last <= self.cutoff, step, 0.0)
+        return share(groups.total(step, judged.n), self._divisor(judged))
+
+    def _divisor(self, judged: JudgedRun) -> Floats:
+        relevant = judged.relevant(self.lowest_relevant)
+        if self.denominator == "R" or self.cutoff is None:
+            return relevant
+        return np.minimum(relevant, self.cutoff)
+
+
+@dataclass(frozen=True, repr=False)
+class RR(_Cut):
+    """One divided by the rank of the first relevant document."""
+
+    name: ClassVar = "RR"
+    aliases: ClassVar = ("MRR",)
+    title: ClassVar = "Reciprocal rank"
+    formula: ClassVar = r"\frac{1}{\min \{\, i : \mathrm{rel}_i = 1 \,\}}"
+    about: ClassVar = (
+        "A user wants one document and stops there; each rank costs more than the next. Ignores everything after "
+        "the first relevant document."
+    )
+    reference: ClassVar = "Voorhees, The TREC-8 question answering track report, 1999"
+    tasks: ClassVar = ("known-item", "rag")
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        top = self.top(judged)
+        first = top & (judged.running(top) == 1)
+        return judged.total(np.where(first, 1 / judged.rank, 0.0))
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        groups = relevant_groups(judged, self.hits(judged))
+        value = np.zeros(judged.n)
+        for g in np.flatnonzero(groups.above == 0):
+            chances = first_places(int(groups.size[g]), int(groups.relevant[g]))
+            rank = groups.first[g] + np.arange(len(chances))
+            inside = rank <= (self.cutoff if self.cutoff is not None else rank)
+            value[groups.query[g]] = np.sum(np.where(inside, chances / rank, 0.0))
+        return value
+
+
+@dataclass(frozen=True, repr=False)
+class Rprec(_Ranked):
+    """The precision at rank R, R being the number of relevant documents."""
+
+    name: ClassVar = "Rprec"
+    aliases: ClassVar[tuple[str, ...]] = ("RPrec",)
+    title: ClassVar = "R-precision"
+    formula: ClassVar = r"\frac{1}{R} \sum_{i=1}^{R} \mathrm{rel}_i"
+    about: ClassVar = "A user reads as many documents as there are relevant ones: there precision equals recall."
+    reference: ClassVar = _TREC
+    tasks: ClassVar = ("recall",)
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        relevant = judged.relevant(self.lowest_relevant)
+        return share(judged.count(self.hits(judged) & (judged.rank <= relevant[judged.query])), relevant)
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        relevant = judged.relevant(self.lowest_relevant)
+        return share(self.expected_found(judged, relevant[judged.query]), relevant)
+
+
+@dataclass(frozen=True, repr=False)
+class Breakeven(Rprec):
+    """The point of the ranking where precision and recall are equal."""
+
+    name: ClassVar = "Breakeven"
+    aliases: ClassVar[tuple[str, ...]] = ()
+    title: ClassVar = "Breakeven point"
+    formula: ClassVar = r"P@i = R@i \text{ at } i = R"
+    about: ClassVar = (
+        "Precision is found/i and recall found/R, so the two are equal at rank R and (unless both are 0) nowhere "
+        "else: the value is that of Rprec."
+    )
+    reference: ClassVar = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"
+
+
+@dataclass(frozen=True, repr=False)
+class SearchLength(_Ranked):
+    """How many non-relevant documents come before the relevant one (or the n-th) that is wanted; less is better."""
+
+    wanted: int = 1
+
+    name: ClassVar = "SearchLength"
+    title: ClassVar = "Search length"
+    formula: ClassVar = r"|\{\, j < i : \mathrm{rel}_j = 0 \,\}|,\quad i = \text{rank of the wanted document}"
+    about: ClassVar = (
+        "How much a user reads in vain before the wanted number of relevant documents is found. Where the list ends "
+        "before, all its non-relevant documents were read in vain: a lower bound."
+    )
+    reference: ClassVar = "Cooper, Expected search length, American Documentation 19, 1968"
+    high: ClassVar = np.inf
+    more_is_better: ClassVar = False
+    nothing_found: ClassVar = "the number of documents retrieved"
+    tasks: ClassVar = ("known-item",)
+    parameters: ClassVar = {
+        **_Ranked.parameters,
+        "wanted": Parameter("how many relevant documents the user wants", least=1, most=MANY, whole=True),
+    }
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        hits = self.hits(judged)
+        at = hits & (judged.running(hits) == self.wanted)
+        return self._or_all(judged, judged.total(np.where(at, judged.rank - self.wanted, 0)))
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        groups = relevant_groups(judged, self.hits(judged))
+        inside = (groups.above < self.wanted) & (self.wanted <= groups.above + groups.relevant)
+        before = groups.first - 1 - groups.above
+        # r relevant documents part the group's others into r + 1 stretches of equal expected length
+        within = (self.wanted - groups.above) * (groups.size - groups.relevant) / (groups.relevant + 1)
+        lengths = np.where(inside, before + within, 0.0)
+        return self._or_all(judged, groups.total(lengths, judged.n))
+
+    def _or_all(self, judged: JudgedRun, length: Floats) -> Floats:
+        """The length, or all non-relevant documents where too few relevant ones were found."""
+        found = judged.count(self.hits(judged))
+        return np.where(found >= self.wanted, length, judged.retrieved - found)
+
+
+@dataclass(frozen=True, repr=False)
+class IPrec(_Ranked):
+    """The best precision at any recall of at least the given one."""
+
+    recall: float | None = None
+
+    name: ClassVar = "IPrec"
+    title: ClassVar = "Interpolated precision at a recall point"
+    formula: ClassVar = r"\max_{i\,:\; R@i \,\ge\, r} P@i"
+    about: ClassVar = (
+        "A user reads on while precision gets better. The recall point is taken as the decimal number it is written "
+        "as, so that 0.1 of 10 relevant documents is 1 document; trec_eval rounds (version 9: ⌊rR + 0.9⌋)."
+    )
+    reference: ClassVar = _MANNING
+    required: ClassVar = ("recall",)
+    at: ClassVar = "recall"
+    tasks: ClassVar = ("recall",)
+    parameters: ClassVar = {
+        **_Ranked.parameters,
+        "recall": Parameter("the recall point", least=0, most=1),
+    }
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        (precision,) = interpolated(judged, self.hits(judged), self.lowest_relevant, [self.recall or 0.0])
+        return np.asarray(precision)
+
+
+class _Points(Parameter):
+    """Recall points: how many, evenly spaced from 0 to 1, or a tuple that lists them."""
+
+    def check(self, name: str, value: Any) -> Any:
+        if isinstance(value, (tuple, list)):
+            point = Parameter("a recall point", least=0, most=1)
+            if not value:
+                raise MeasureError(f"{name}: expected at least one recall point.")
+            return tuple(point.check(name, one) for one in value)
+        return super().check(name, value)
+
+
+@dataclass(frozen=True, repr=False)
+class InterpolatedAP(_Ranked):
+    """The mean of the interpolated precision at evenly spaced recall points, 11 unless said otherwise."""
+
+    points: int | tuple[float, ...] = 11
+
+    name: ClassVar = "InterpolatedAP"
+    aliases: ClassVar = ("IAP",)
+    title: ClassVar = "11-point (n-point) interpolated average precision"
+    formula: ClassVar = r"\frac{1}{11} \sum_{j=0}^{10} \max_{i\,:\; R@i \,\ge\, j/10} P@i"
+    about: ClassVar = (
+        "The area below the precision–recall curve as it is drawn on paper. points=n takes n recall points evenly "
+        "spaced from 0 to 1, points=(.25,.5,.75) just these."
+    )
+    reference: ClassVar = _MANNING
+    tasks: ClassVar = ("recall",)
+    parameters: ClassVar = {
+        **_Ranked.parameters,
+        "points": _Points("how many recall points, or a tuple of them", least=2, most=10_001, whole=True),
+    }
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        points = self.recall_points()
+        curves = interpolated(judged, self.hits(judged), self.lowest_relevant, points)
+        # row by row: for a single query curves.sum(axis=0) adds in another order
+        mean: Floats = sum(curves, np.zeros(judged.n)) / len(points)
+        return mean
+
+    def recall_points(self) -> list[float | Fraction]:
+        """The recall points, exact."""
+        if isinstance(self.points, tuple):
+            return list(self.points)
+        return [Fraction(j, self.points - 1) for j in range(self.points)]
+
+
+def interpolated(judged: JudgedRun, hits: Bools, rel: float, points: Sequence[float | Fraction]) -> Floats:
+    """Interpolated precision, one row a recall point, one column a query."""
+    relevant = judged.relevant(rel).astype(np.int64)
+    found = judged.only(hits)
+    number = found.running(np.ones(len(found.rank), dtype=bool))
+    best = _best_from_here(number / found.rank, found.starts)
+    curve = np.zeros((len(points), judged.n))
+    retrieved = np.diff(found.starts)
+    for row, point in enumerate(points):
+        needed = np.maximum(_needed(point, relevant), 1)
+        has = (needed <= retrieved) & (relevant > 0)
+        curve[row, has] = best[found.starts[:-1][has] + needed[has] - 1]
+    return curve
+
+
+def _needed(point: float | Fraction, relevant: Ints) -> Ints:
+    """How many relevant documents reach a recall point: ⌈r·R⌉ in exact arithmetic."""
+    # repr gives back the decimal number that was written, so that 0.1 means one tenth
+    exact = point if isinstance(point, Fraction) else Fraction(repr(float(point)))
+    needed: Ints = -((-relevant * exact.numerator) // exact.denominator)
+    return needed
+
+
+def _best_from_here(precision: Floats, starts: Ints) -> Floats:
+    """For each relevant hit the best precision at it or at a later one of its query."""
+    best = precision.copy()
+    for i in range(len(starts) - 1):
+        part = slice(int(starts[i]), int(starts[i + 1]))
+        best[part] = np.maximum.accumulate(precision[part][::-1])[::-1]
+    return best
+
+
+@dataclass(frozen=True, repr=False)
+class LRAP(_Ranked):
+    """The mean, over the relevant documents, of the share of relevant ones among those scored at least as high."""
+
+    name: ClassVar = "LRAP"
+    title: ClassVar = "Label ranking average precision"
+    formula: ClassVar = (
+        r"\frac{1}{R} \sum_{d \in \mathrm{rel}} "
+        r"\frac{|\{d' \in \mathrm{rel} : s_{d'} \ge s_d\}|}{|\{d' : s_{d'} \ge s_d\}|}"
+    )
+    about: ClassVar = (
+        "As AP, but documents of equal score all stand at the last rank of their group, whatever the tie rule, "
+        "as in scikit-learn. 1 for a query without relevant documents."
+    )
+    reference: ClassVar = "Tsoumakas, Katakis & Vlahavas, Mining multi-label data, 2010"
+    nothing_found: ClassVar = "0; 1 where nothing is relevant"
+    tasks: ClassVar = ("recall",)
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        groups = relevant_groups(judged, self.hits(judged))
+        last = groups.first + groups.size - 1
+        step = groups.relevant * (groups.above + groups.relevant) / last
+        relevant = judged.relevant(self.lowest_relevant)
+        sums = groups.total(step, judged.n)
+        return np.where(relevant == 0, 1.0, share(sums, relevant))
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        return self.per_query(judged)

@@ -1,0 +1,98 @@
+"""Counts: queries, documents retrieved, relevant, and both. Summed over queries, not averaged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from cranfield.collection import Floats
+from cranfield.judged import JudgedRun
+from cranfield.measures.base import REL, Measure
+
+
+@dataclass(frozen=True, repr=False)
+class _Count(Measure):
+    """A count: does not depend on the order, and is summed."""
+
+    high: ClassVar[float] = np.inf
+    aggregate: ClassVar = "sum"
+    is_quality: ClassVar = False
+    tasks: ClassVar = ("summary",)
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        return self.per_query(judged)
+
+
+@dataclass(frozen=True, repr=False)
+class NumQ(_Count):
+    """How many queries were evaluated."""
+
+    name: ClassVar = "NumQ"
+    title: ClassVar = "Number of queries"
+    formula: ClassVar = r"|Q|"
+    about: ClassVar = "Counts the queries that the figures rest on."
+    nothing_found: ClassVar = "1 for each query"
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return np.ones(judged.n)
+
+
+@dataclass(frozen=True, repr=False)
+class NumRet(_Count):
+    """How many documents were retrieved; with `rel`, how many of at least that grade."""
+
+    rel: float | None = None
+
+    name: ClassVar = "NumRet"
+    title: ClassVar = "Documents retrieved"
+    formula: ClassVar = r"|\mathrm{retrieved}|"
+    about: ClassVar = "Counts what the system returned, judged or not."
+    nothing_found: ClassVar = "the number of documents retrieved"
+    parameters: ClassVar = {"rel": REL}
+
+    @property
+    def is_binary(self) -> bool:
+        return self.rel is not None
+
+    def with_defaults(self, **defaults: Any) -> Self:
+        return self  # without rel it counts all: a default must not reach it
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        if self.rel is None:
+            return judged.retrieved.astype(np.float64)
+        return judged.count(judged.grade >= self.rel)
+
+
+@dataclass(frozen=True, repr=False)
+class NumRel(_Count):
+    """How many documents are judged relevant."""
+
+    rel: float | None = None
+
+    name: ClassVar = "NumRel"
+    title: ClassVar = "Documents relevant"
+    formula: ClassVar = r"R"
+    about: ClassVar = "Counts the relevant documents in the qrels, retrieved or not."
+    nothing_found: ClassVar = "the number of relevant documents"
+    parameters: ClassVar = {"rel": REL}
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return judged.relevant(self.lowest_relevant)
+
+
+@dataclass(frozen=True, repr=False)
+class NumRelRet(_Count):
+    """How many relevant documents were retrieved."""
+
+    rel: float | None = None
+
+    name: ClassVar = "NumRelRet"
+    title: ClassVar = "Relevant documents retrieved"
+    formula: ClassVar = r"|\mathrm{relevant} \cap \mathrm{retrieved}|"
+    about: ClassVar = "Counts the relevant documents anywhere in the ranking."
+    parameters: ClassVar = {"rel": REL}
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return judged.count(judged.grade >= self.lowest_relevant)
