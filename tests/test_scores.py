@@ -1,0 +1,289 @@
+"""Evaluation as a user sees it: values, means, intervals, notes, several runs."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cranfield import CranfieldError, EvaluationError, Evaluator, Qrels, Run, as_run, evaluate, from_arrays
+from cranfield.measures import AP, P
+from cranfield.scores import distinct_names, group_queries
+
+QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "c": 2}, "q3": {"b": 1}, "q10": {"c": 1}}
+RUN = {
+    "q1": {"b": 2.0, "a": 1.0},
+    "q2": {"a": 3.0, "x": 2.0, "c": 1.0},
+    "q3": {"b": 5.0, "a": 4.0},
+    "q99": {"a": 1.0},
+}
+OTHER = {"q1": {"a": 2.0, "b": 1.0}, "q2": {"x": 3.0}, "q3": {"a": 1.0, "b": 0.5}, "q10": {"c": 1.0}}
+MEASURES = ["AP", "RR", "nDCG@2", "P@1", "NumRet"]
+
+
+def random_values(seed: int = 4, queries: int = 30):
+    rng = np.random.default_rng(seed)
+    return from_arrays(rng.integers(0, 2, (queries, 12)), rng.random((queries, 12)))
+
+
+# queries that one side lacks
+
+
+def test_missing_queries_count_as_zero():
+    scores = evaluate(QRELS, RUN, MEASURES)
+    assert scores.per_query("RR") == {"q1": 0.5, "q2": 1.0, "q3": 1.0, "q10": 0.0}
+    assert scores.mean("RR") == 2.5 / 4
+    assert scores.n() == 4
+
+
+def test_missing_queries_are_skipped_if_asked_for():
+    scores = evaluate(QRELS, RUN, MEASURES, missing="skip")
+    assert scores.per_query("RR") == {"q1": 0.5, "q2": 1.0, "q3": 1.0}
+    assert scores.mean("RR") == 2.5 / 3
+    assert math.isnan(scores.values("RR")[3])
+    assert scores.n() == 3
+
+
+def test_missing_queries_are_an_error_if_asked_for():
+    with pytest.raises(EvaluationError, match="lacks 1 of 4 judged queries"):
+        evaluate(QRELS, RUN, MEASURES, missing="error")
+
+
+def test_no_query_in_common_is_an_error():
+    with pytest.raises(EvaluationError, match="no query in common"):
+        evaluate(QRELS, {"7": {"a": 1.0}}, MEASURES)
+
+
+def test_coverage_says_what_the_figures_rest_on():
+    def coverage(**options):
+        return evaluate(QRELS, RUN, ["AP"], **options).runs[0].coverage
+
+    assert coverage() == "4 queries evaluated, 1 in the run have no judgments, 1 missing (count as 0)"
+    assert coverage(missing="skip") == "3 queries evaluated, 1 in the run have no judgments, 1 missing (skipped)"
+    one = evaluate({"q1": {"a": 1}}, {"q1": {"a": 1.0}}, ["AP"]).runs[0].coverage
+    assert one == "1 query evaluated, 0 in the run have no judgments, 0 missing"
+
+
+def test_counts_are_summed_over_all_judged_queries():
+    scores = evaluate(QRELS, RUN, ["NumQ", "NumRet", "NumRel", "NumRelRet"])
+    assert scores.summary() == {"run": {"NumQ": 4, "NumRet": 7, "NumRel": 5, "NumRelRet": 4}}
+
+
+def test_a_note_says_where_missing_queries_flatter_a_run():
+    scores = evaluate(QRELS, RUN, ["SearchLength", "AP"])
+    assert any("best value of SearchLength" in note for note in scores.notes)
+    assert not any("best value" in note for note in evaluate(QRELS, RUN, ["AP"]).notes)
+
+
+# notes
+
+
+def test_a_note_says_that_subtopics_take_the_highest_grade():
+    qrels = Qrels.from_rows(["q"] * 3, ["a", "a", "b"], [1, 2, 0], subtopics=["1", "2", "1"])
+    scores = evaluate(qrels, {"q": {"a": 1.0}}, ["CG"])
+    assert scores.mean("CG") == 2
+    (note,) = scores.notes
+    assert note.startswith("1 document") and "highest grade" in note
+
+
+def test_a_note_says_which_measures_the_relevance_level_does_not_concern():
+    notes = evaluate(QRELS, RUN, ["AP", "nDCG@2"], rel=2).notes
+    assert any("nDCG@2" in note and "AP" not in note and "2" in note for note in notes)
+    assert evaluate(QRELS, RUN, ["AP"], rel=2).notes == ()
+
+
+def test_the_relevance_level_is_a_default_that_a_measure_may_override():
+    scores = evaluate(QRELS, RUN, ["NumRel", "NumRel(rel=1)", "NumRet"], rel=2)
+    assert scores.summary()["run"] == {"NumRel": 1, "NumRel(rel=1)": 5, "NumRet": 7}
+
+
+# means and intervals
+
+
+def test_a_mean_is_added_exactly():
+    scores = evaluate(*random_values(), ["AP", "nDCG"])
+    for name in ("AP", "nDCG"):
+        values = scores.values(name).tolist()
+        assert scores.mean(name) == math.fsum(values) / len(values)
+        assert scores.mean(name) == math.fsum(values[::-1]) / len(values)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.99])
+def test_intervals_are_those_of_students_t(level):
+    scores = evaluate(*random_values(), ["AP"])
+    values = scores.values("AP")
+    low, high = stats.t.interval(level, len(values) - 1, loc=values.mean(), scale=stats.sem(values))
+    interval = scores.interval("AP", level=level)
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-12)
+    assert interval.level == level
+
+
+def test_intervals_rest_on_the_queries_that_were_not_skipped():
+    scores = evaluate(QRELS, RUN, ["RR"], missing="skip")
+    values = [0.5, 1.0, 1.0]
+    low, high = stats.t.interval(0.95, 2, loc=np.mean(values), scale=stats.sem(values))
+    interval = scores.interval("RR")
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=1e-12)
+
+
+def test_counts_and_single_queries_have_no_interval():
+    assert evaluate(QRELS, RUN, ["NumRet"]).interval("NumRet") is None
+    assert evaluate({"q1": {"a": 1}}, {"q1": {"a": 1.0}}, ["AP"]).interval("AP") is None
+
+
+def test_the_interval_of_a_constant_is_a_point():
+    scores = evaluate({q: {"a": 1} for q in "xyz"}, {q: {"a": 1.0} for q in "xyz"}, ["AP"])
+    interval = scores.interval("AP")
+    assert (interval.low, interval.high) == (1, 1)
+
+
+def test_the_share_of_unjudged_documents_is_over_all_that_were_retrieved():
+    scores = evaluate(QRELS, RUN, ["AP"], missing="skip")
+    # x of q2 and a of q3
+    assert scores.unjudged(3) == pytest.approx(2 / 7)
+    assert scores.unjudged(1) == 0
+
+
+# ways to ask
+
+
+def test_values_are_found_by_label_or_by_measure():
+    scores = evaluate(QRELS, RUN, ["MAP", P(cutoff=1)])
+    assert scores.labels == ("MAP", "P@1")
+    assert scores.mean("MAP") == scores.mean(AP())
+    assert scores.mean("P@1") == scores.mean(P(cutoff=1))
+
+
+def test_a_measure_that_was_not_asked_for_is_an_error():
+    with pytest.raises(CranfieldError, match="no measure 'RR' among these scores: they have AP"):
+        evaluate(QRELS, RUN, ["AP"]).mean("RR")
+
+
+def test_a_run_that_is_not_there_is_an_error():
+    with pytest.raises(CranfieldError, match="no run 'b' among these scores: they have run"):
+        evaluate(QRELS, RUN, ["AP"]).mean("AP", "b")
+    with pytest.raises(CranfieldError, match="no run None among these scores: they have x, y"):
+        evaluate(QRELS, {"x": RUN, "y": OTHER}, ["AP"]).mean("AP")
+
+
+def test_scores_read_as_text_and_as_a_table():
+    scores = evaluate(QRELS, {"x": RUN, "y": OTHER}, ["RR", "nDCG@2"])
+    assert str(scores).splitlines()[0].split() == ["x", "RR", "0.6250"]
+    assert len(str(scores).splitlines()) == 4
+    assert "<th>nDCG@2</th>" in scores._repr_html_()
+
+
+def test_the_conventions_are_stated():
+    conventions = evaluate(QRELS, RUN, ["AP"], ties="expected", missing="skip", rel=2, seed=5).conventions
+    assert conventions["ties"] == "expected"
+    assert conventions["missing"] == "skip"
+    assert conventions["rel"] == 2
+    assert conventions["seed"] == 5
+
+
+# some queries only
+
+
+def test_selecting_queries_gives_what_evaluating_them_gives():
+    scores = evaluate(QRELS, RUN, MEASURES)
+    some = scores.select(["q2", "q10", "unknown"])
+    alone = evaluate({q: QRELS[q] for q in ("q2", "q10")}, RUN, MEASURES)
+    assert some.queries == ("q2", "q10")
+    assert some.summary() == alone.summary()
+    assert some.n() == 2
+    assert some.unjudged() == alone.unjudged()
+    assert some.interval("AP") == alone.interval("AP")
+
+
+def test_selecting_leaves_the_scores_as_they_were():
+    scores = evaluate(QRELS, RUN, MEASURES)
+    before = scores.summary()
+    scores.select(["q2"])
+    assert scores.summary() == before
+
+
+def test_queries_are_gathered_by_group():
+    groups = {"q1": "short", "q2": "long", "q10": "short"}
+    assert group_queries(groups, ["q1", "q2", "q3", "q10"]) == {
+        "(none)": ["q3"],
+        "long": ["q2"],
+        "short": ["q1", "q10"],
+    }
+
+
+# several runs
+
+
+def test_a_mapping_names_its_runs():
+    scores = evaluate(QRELS, {"bm25": RUN, "lm": OTHER}, ["RR"])
+    assert scores.summary() == {"bm25": {"RR": 0.625}, "lm": {"RR": (1 + 0 + 0.5 + 1) / 4}}
+
+
+def test_a_list_of_runs_keeps_their_names():
+    runs = [as_run(RUN, name="bm25"), as_run(OTHER, name="lm")]
+    assert [run.name for run in evaluate(QRELS, runs, ["RR"]).runs] == ["bm25", "lm"]
+
+
+def test_runs_without_names_are_numbered():
+    assert [run.name for run in evaluate(QRELS, [RUN, OTHER], ["RR"]).runs] == ["run (1)", "run (2)"]
+
+
+def test_each_run_is_evaluated_as_if_alone():
+    both = evaluate(QRELS, {"x": RUN, "y": OTHER}, MEASURES)
+    for name, run in (("x", RUN), ("y", OTHER)):
+        alone = evaluate(QRELS, run, MEASURES)
+        for measure in MEASURES:
+            assert both.per_query(measure, name) == alone.per_query(measure)
+
+
+@pytest.mark.parametrize(
+    ("names", "files", "expected"),
+    [
+        (["a", "b"], [None, None], ["a", "b"]),
+        (["a", "a"], [None, None], ["a (1)", "a (2)"]),
+        (["a", "a"], ["x/a.run", "y/a.run"], ["x/a", "y/a"]),
+        (["a", "a"], ["p/x/a.run", "q/x/a.run"], ["p/x/a", "q/x/a"]),
+        (["a", "a", "b"], ["x/a", "x/a", "x/b"], ["a (1)", "a (2)", "b"]),
+        (["a", "a", "a (1)"], [None, None, None], ["a (1)", "a (2)", "a (1)'"]),
+        ([], [], []),
+    ],
+)
+def test_names_of_runs_are_made_distinct(names, files, expected):
+    assert distinct_names(names, files) == expected
+
+
+# ways to give the data
+
+
+def test_an_evaluator_gives_the_same_however_often_it_is_used():
+    evaluator = Evaluator(QRELS, MEASURES)
+    first = evaluator.evaluate(RUN).summary()
+    evaluator.evaluate(OTHER)
+    assert evaluator.evaluate(RUN).summary() == first == evaluate(QRELS, RUN, MEASURES).summary()
+
+
+def test_an_evaluator_that_samples_gives_the_same_however_often_it_is_used():
+    evaluator = Evaluator({"q": {"a": 1, "b": 0}}, ["Bpref"], ties="expected")
+    run = {"q": {"a": 1.0, "b": 1.0, "c": 1.0}}
+    assert evaluator.evaluate(run).mean("Bpref") == evaluator.evaluate(run).mean("Bpref")
+
+
+def test_dense_arrays_dicts_and_rows_give_the_same():
+    qrels, run = random_values(queries=5)
+    expected = evaluate(qrels, run, MEASURES).summary()
+    assert evaluate(qrels.to_dict(), run.to_dict(), MEASURES).summary() == expected
+    rows = [(query, doc, number) for query, docs in run.to_dict().items() for doc, number in docs.items()]
+    assert evaluate(qrels, rows, MEASURES).summary() == expected
+    assert evaluate(qrels, Run.from_rows(*zip(*rows, strict=True)), MEASURES).summary() == expected
+
+
+def test_a_document_without_judgment_in_a_dense_array_is_unjudged():
+    qrels, run = from_arrays([[1, np.nan, 0]], [[1, 3, 2]])
+    scores = evaluate(qrels, run, ["RR", "RR(judged_only=True)", "Judged@3"])
+    assert scores.summary()["run"] == pytest.approx({"RR": 1 / 3, "RR(judged_only=True)": 0.5, "Judged@3": 2 / 3})
+
+
+def test_the_inputs_are_left_alone():
+    qrels, run = {"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}
+    evaluate(qrels, run, MEASURES, ties="worst")
+    assert (qrels, run) == ({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
