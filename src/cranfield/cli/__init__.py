@@ -1,0 +1,95 @@
+"""The command line: one file a command; each parses, calls one library function and prints."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import NoReturn
+
+import click
+
+from cranfield.errors import CranfieldError
+
+STAGES = {
+    "Evaluate": {"eval": "Evaluate runs against judgments."},
+    "Work": {
+        "demo": "Evaluate the bundled example.",
+        "check": "Say what files are and what is wrong with them.",
+        "convert": "Turn any format into any other.",
+    },
+}
+
+
+class Commands(click.Group):
+    """Commands by stage, each imported when it is called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for commands in STAGES.values() for name in commands]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        module = importlib.import_module(f"cranfield.cli.{cmd_name}")
+        command: click.Command = module.command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for stage, commands in STAGES.items():
+            with formatter.section(stage):
+                formatter.write_dl(list(commands.items()))
+
+
+def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value:
+        from importlib.metadata import version
+
+        click.echo(f"cranfield {version('cranfield')}")
+        ctx.exit()
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option(
+    "--version", is_flag=True, callback=_version, expose_value=False, is_eager=True, help="Print the version."
+)
+def commands() -> None:
+    """How good is a search engine? Hold queries, documents and judgments fixed, vary the system, measure.
+
+    \b
+    Example:
+      cranfield eval qrels.txt bm25.run lm.run -m nDCG@10 -m AP
+    """
+
+
+def main(args: list[str] | None = None) -> NoReturn:
+    """Run a command; every error a user can cause ends as one message and exit code 2."""
+    try:
+        code = commands.main(args=args, prog_name="cranfield", standalone_mode=False)
+        sys.stdout.flush()
+        sys.exit(code if isinstance(code, int) else 0)
+    except CranfieldError as error:
+        _fail(str(error))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(2)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("cranfield: interrupted.", err=True)
+        sys.exit(130)
+    except BrokenPipeError:
+        # the reader of a pipe has gone: nothing is wrong, but Python would complain when it flushes
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        _fail(f"cannot write the output: {error.strerror or error}.")
+    except MemoryError:
+        _fail("not enough memory for this input.")
+
+
+def _fail(message: str) -> NoReturn:
+    printable = message.encode("utf-8", "backslashreplace").decode()
+    click.secho(f"cranfield: {printable}", fg="red" if _in_colour() else None, err=True)
+    sys.exit(2)
+
+
+def _in_colour() -> bool:
+    return sys.stderr.isatty() and not os.environ.get("NO_COLOR")

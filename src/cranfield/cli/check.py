@@ -1,0 +1,73 @@
+"""cranfield check: what files are, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from cranfield.checking import Checked, Finding, Pair, check_file, pair_up
+from cranfield.cli.options import echo, on_terminal, progress
+
+COLOURS = {"error": "red", "warning": "yellow", "info": None}
+MOST = 5  # findings of one kind that text output shows
+
+
+@click.command(name="check")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--kind", type=click.Choice(["run", "qrels", "topics", "documents"]), help="What the files are, if not recognised."
+)
+@click.option(
+    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="What to print."
+)
+@click.option("--all", "all_", is_flag=True, help=f"Print every finding; otherwise the first {MOST} of each kind.")
+def command(files: tuple[str, ...], kind: str | None, format_: str, all_: bool) -> None:
+    """Say what each file is and everything wrong or suspicious in it.
+
+    Runs, qrels, topics and documents; given together, their ids are compared. Exit code 2 if a file is unusable.
+
+    \b
+    Example:
+      cranfield check qrels.txt bm25.run
+    """
+    checked = [check_file(file, kind) for file in progress(list(files), "checking")]  # type: ignore[arg-type]
+    pairs = pair_up(checked)
+    if format_ == "json":
+        content = {"files": [one.record() for one in checked], "pairs": [pair.record() for pair in pairs]}
+        echo(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    else:
+        echo("\n".join(_text(checked, pairs, len(files) * 10**9 if all_ else MOST)) + "\n")
+    if not all(one.usable for one in checked):
+        raise SystemExit(2)
+
+
+def _text(checked: Sequence[Checked], pairs: Sequence[Pair], most: int) -> Iterator[str]:
+    for one in checked:
+        identity = one.identity
+        what = f"{identity.kind}, read as {identity.format} ({identity.why})" if identity else "not recognised"
+        yield _styled(f"{one.file}: {what}{f': {one.counts}' if one.counts else ''}.", bold=True)
+        yield from _findings(one.findings, most)
+        if not one.findings:
+            yield "  nothing suspicious."
+    for pair in pairs:
+        yield _styled(f"{pair.files[0]} with {pair.files[1]}:", bold=True)
+        yield from _findings(pair.findings, most)
+
+
+def _findings(findings: Sequence[Finding], most: int) -> Iterator[str]:
+    seen: dict[tuple[str, str], int] = {}
+    for finding in findings:
+        kind = (finding.level, finding.about)
+        seen[kind] = seen.get(kind, 0) + 1
+        if seen[kind] <= most:
+            yield f"  {_styled(f'{finding.level:<8}', fg=COLOURS[finding.level])}{finding}"
+    for (level, about), count in seen.items():
+        if count > most:
+            yield f"  {level:<8}… and {count - most:,} more of this kind ({about}); see --all."
+
+
+def _styled(text: str, **style: Any) -> str:
+    return click.style(text, **style) if on_terminal() else text

@@ -1,0 +1,101 @@
+"""cranfield eval: runs against judgments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import click
+
+from cranfield.cli.options import (
+    echo,
+    format_options,
+    join_options,
+    measures_option,
+    on_terminal,
+    progress,
+    split_measures,
+    width,
+)
+from cranfield.errors import InputError
+from cranfield.formats import read_groups, read_qrels, read_run
+from cranfield.report import evaluation
+from cranfield.scores import DEFAULT_MEASURES, Evaluator, Scores, group_queries
+
+FORMATS = ("table", "tsv", "csv", "json", "jsonl", "markdown", "latex")
+
+
+@click.command(name="eval")
+@click.argument("qrels", metavar="QRELS")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@measures_option
+@click.option("-q", "--per-query", is_flag=True, help="Also print every query.")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="What to print."
+)
+@click.option("--places", type=click.IntRange(0, 17), help="Decimals. [default: 4 in tables, all elsewhere]")
+@click.option("--rel", type=float, help="Lowest relevant grade, for binary measures that name none. [default: 1]")
+@click.option("--docs", type=click.IntRange(1), help="Size of the collection, for Fallout and SetAccuracy.")
+@click.option("--by", metavar="FILE", help="Also per group of queries; lines of query<TAB>group.")
+@join_options
+@format_options
+@click.option("--seed", type=int, default=1, show_default=True, help="For --ties expected where it must sample.")
+@click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
+def command(
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    per_query: bool,
+    format_: str,
+    places: int | None,
+    by: str | None,
+    run_format: str | None,
+    qrels_format: str | None,
+    on_duplicate: Any,
+    quiet: bool,
+    **conventions: Any,
+) -> None:
+    """Evaluate runs against judgments.
+
+    Files may be of any format and compressed; `-` is standard input. Several runs make one table.
+
+    \b
+    Example:
+      cranfield eval qrels.txt bm25.run lm.run -m nDCG@10 -m AP
+      cranfield eval qrels.txt bm25.run -q --format tsv > scores.tsv
+    """
+    if [qrels, *runs].count("-") > 1:
+        raise InputError("'-' is named twice, but there is only one standard input.")
+    evaluator = Evaluator(
+        read_qrels(qrels, qrels_format, on_duplicate=on_duplicate),
+        split_measures(measures) or DEFAULT_MEASURES,
+        on_duplicate=on_duplicate,
+        **conventions,
+    )
+    groups = group_queries(read_groups(by), evaluator.qrels.queries) if by else None
+    scored = [
+        evaluator.score(read_run(run, run_format, on_duplicate=on_duplicate))
+        for run in progress(list(runs), "evaluating")
+    ]
+    _print(evaluator.scores(scored), format_, per_query, groups, places, quiet)
+
+
+def _print(
+    scores: Scores,
+    format_: str,
+    per_query: bool,
+    groups: Mapping[str, Sequence[str]] | None,
+    places: int | None,
+    quiet: bool,
+) -> None:
+    if format_ == "table":
+        echo(evaluation.as_table(scores, per_query, groups, places, width(), on_terminal()))
+        return
+    by_row = {"tsv": evaluation.as_tsv, "csv": evaluation.as_csv, "jsonl": evaluation.as_jsonl}
+    whole = {"json": evaluation.as_json, "markdown": evaluation.as_markdown, "latex": evaluation.as_latex}
+    if format_ in by_row:
+        echo(by_row[format_](evaluation.rows(scores, per_query, groups), places))
+        if not quiet:
+            click.echo("\n".join(evaluation.remarks(scores)), err=True)
+    else:
+        echo(whole[format_](scores, per_query, groups, places))

@@ -1,0 +1,101 @@
+"""Options that mean the same in every command, and printing that every command does alike."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar, get_args
+
+import click
+
+from cranfield.collection import OnDuplicate
+from cranfield.formats.recognise import QRELS_FORMATS, RUN_FORMATS
+from cranfield.judged import Missing, RankBy, ScoreType, Ties
+from cranfield.scores import DEFAULT_MEASURES
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def measures_option(function: F) -> F:
+    help_text = (
+        f"A measure, e.g. nDCG@10, AP(rel=2)@100, ndcg_cut_10; repeatable. [default: {', '.join(DEFAULT_MEASURES)}]"
+    )
+    return click.option("-m", "measures", metavar="MEASURE", multiple=True, help=help_text)(function)
+
+
+def join_options(function: F) -> F:
+    """How the run is ranked and joined with the judgments."""
+    choices: list[tuple[str, Any, str, str]] = [
+        ("--ties", Ties, "trec", "Order of documents with equal scores; trec: by doc id, descending."),
+        ("--rank-by", RankBy, "score", "What ranks documents."),
+        ("--score-type", ScoreType, "float64", "Precision of scores; trec_eval 9 has float32."),
+        ("--missing", Missing, "zero", "Judged queries that the run lacks."),
+        ("--on-duplicate", OnDuplicate, "error", "A document twice for the same query."),
+    ]
+    for name, values, default, text in reversed(choices):
+        kind = click.Choice(list(get_args(values)))
+        function = click.option(name, type=kind, default=default, show_default=True, help=text)(function)
+    return function
+
+
+def format_options(function: F) -> F:
+    """Overruling the recognition of formats."""
+    run = click.option(
+        "--run-format", type=click.Choice(list(RUN_FORMATS)), help="Format of the runs, if not recognised."
+    )
+    qrels = click.option(
+        "--qrels-format", type=click.Choice(list(QRELS_FORMATS)), help="Format of the qrels, if not recognised."
+    )
+    return run(qrels(function))
+
+
+def split_measures(given: Iterable[str]) -> list[str]:
+    """Measures as given, several in one argument being parted by white space.
+
+    >>> split_measures(["nDCG@10 AP", "P(rel=2, judged_only=True)@5"])
+    ['nDCG@10', 'AP', 'P(rel=2, judged_only=True)@5']
+    """
+    return [name for text in given for name in re.findall(r"(?:\([^)]*\)+|\S)+", text)]
+
+
+def on_terminal() -> bool:
+    """Whether results go to a terminal that shows styles; NO_COLOR and dumb terminals are respected."""
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb" and not os.environ.get("NO_COLOR")
+
+
+def width() -> int:
+    """The width to fit into: the terminal's, at least 80; no limit where output is piped."""
+    return max(80, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 10_000
+
+
+def echo(text: str) -> None:
+    """Print a result; ids that are not UTF-8 come out byte for byte."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()
+
+
+def progress(items: list[T], label: str) -> Iterator[T]:
+    """Go through items; after a second show a bar, on a terminal only."""
+    if not sys.stderr.isatty() or len(items) < 2:
+        yield from items
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    started = time.monotonic()
+    bar = Progress(console=Console(stderr=True), transient=True)
+    task = bar.add_task(label, total=len(items))
+    try:
+        for done, item in enumerate(items):
+            if time.monotonic() - started > 1 and not bar.live.is_started:
+                bar.start()
+            bar.update(task, completed=done)
+            yield item
+    finally:
+        bar.stop()

@@ -1,0 +1,1 @@
+"""Values made visible: tables as text, Markdown, LaTeX, CSV and JSON."""

@@ -1,0 +1,275 @@
+"""The scores of an evaluation in every form that `cranfield eval` prints."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import platform
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import version
+from typing import Any
+
+from cranfield.collection import Origin
+from cranfield.report import tables
+from cranfield.report.tables import Cell, Table, number
+from cranfield.scores import RunScores, Scores, whole
+from cranfield.wording import counted
+
+Row = tuple[str, str, str, float]
+PLACES = 4
+
+
+def rows(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None) -> Iterator[Row]:
+    """(run, measure, query, value); the mean of a group of queries has the query `all:GROUP`."""
+    parts = {group: scores.select(queries) for group, queries in (groups or {}).items()}
+    for run in scores.runs:
+        for label in scores.labels:
+            if per_query:
+                summed = scores.measures[scores.labels.index(label)].aggregate == "sum"
+                for query, value in scores.per_query(label, run.name).items():
+                    yield run.name, label, query, whole(value) if summed else value
+            for group, part in parts.items():
+                yield run.name, label, f"all:{group}", part.mean(label, run.name)
+            yield run.name, label, "all", scores.mean(label, run.name)
+
+
+def as_tsv(lines: Iterator[Row], places: int | None) -> str:
+    """`run⇥measure⇥query⇥value`, no header."""
+    return "".join(f"{run}\t{label}\t{query}\t{_plain(value, places)}\n" for run, label, query, value in lines)
+
+
+def as_csv(lines: Iterator[Row], places: int | None) -> str:
+    """The same with commas and a header."""
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["run", "measure", "query", "value"])
+    writer.writerows([run, label, query, _plain(value, places)] for run, label, query, value in lines)
+    return out.getvalue()
+
+
+def as_jsonl(lines: Iterator[Row], places: int | None) -> str:
+    """One JSON record a row."""
+    return "".join(
+        json.dumps({"run": run, "measure": label, "query": query, "value": _rounded(value, places)}, ensure_ascii=False)
+        + "\n"
+        for run, label, query, value in lines
+    )
+
+
+def as_json(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None, places: int | None) -> str:
+    """Everything: scores, intervals, coverage, conventions, versions, and the SHA-256 of the inputs."""
+    content: dict[str, Any] = {
+        "runs": [_run_record(scores, run, per_query, places) for run in scores.runs],
+        "measures": [_measure_record(scores, i) for i in range(len(scores.labels))],
+        "conventions": dict(scores.conventions),
+        "notes": list(scores.notes),
+        "inputs": [_input(o) for o in (scores.qrels, *(run.origin for run in scores.runs)) if o is not None],
+        "versions": {
+            "cranfield": version("cranfield"),
+            "numpy": version("numpy"),
+            "python": platform.python_version(),
+        },
+    }
+    if groups:
+        content["groups"] = {
+            group: {
+                "queries": list(queries),
+                "runs": [_run_record(scores.select(queries), run, False, places) for run in scores.runs],
+            }
+            for group, queries in groups.items()
+        }
+    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_table(
+    scores: Scores,
+    per_query: bool,
+    groups: Mapping[str, Sequence[str]] | None,
+    places: int | None,
+    width: int,
+    styled: bool,
+) -> str:
+    """For people: means with intervals, then what one must know to read them."""
+    shown = PLACES if places is None else places
+    parts = list(_all_tables(scores, per_query, groups, shown))
+    return tables.terminal(parts, width, styled) + "\n" + "\n".join(remarks(scores)) + "\n"
+
+
+def as_markdown(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None, places: int | None) -> str:
+    shown = PLACES if places is None else places
+    body = "\n".join(tables.markdown(t) for t in _all_tables(scores, per_query, groups, shown, small=False))
+    return body + "\n" + "\n".join(f"- {remark}" for remark in remarks(scores)) + "\n"
+
+
+def as_latex(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None, places: int | None) -> str:
+    shown = PLACES if places is None else places
+    body = "\n".join(tables.latex(t) for t in _all_tables(scores, per_query, groups, shown, small=False))
+    return body + "".join(f"% {remark}\n" for remark in remarks(scores))
+
+
+def remarks(scores: Scores) -> list[str]:
+    """Coverage, unjudged share and conventions in sentences, and whatever else must be known."""
+    coverage: dict[str, list[str]] = {}
+    for run in scores.runs:
+        coverage.setdefault(run.coverage, []).append(run.name)
+    several = len(coverage) > 1
+    lines = [f"{_names(names)}: {text}." if several else f"{text}." for text, names in coverage.items()]
+    lines.append(_unjudged(scores))
+    lines.append(f"Conventions: {conventions(scores)}.")
+    return [*lines, *scores.notes]
+
+
+def conventions(scores: Scores) -> str:
+    """The conventions in force, on one line."""
+    return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in scores.conventions.items())
+
+
+def _all_tables(
+    scores: Scores,
+    per_query: bool,
+    groups: Mapping[str, Sequence[str]] | None,
+    places: int,
+    small: bool = True,
+) -> Iterator[Table]:
+    if per_query:
+        for run in scores.runs:
+            yield _query_table(scores, run, places)
+    for group, queries in (groups or {}).items():
+        part = scores.select(queries)
+        yield _mean_table(part, f"{group} ({counted(len(part.queries), 'query')})", places, small)
+    yield _mean_table(scores, "all queries" if groups or per_query else "", places, small)
+
+
+def _mean_table(scores: Scores, title: str, places: int, small: bool) -> Table:
+    """A run a row; with one run only, a measure a row."""
+    if len(scores.runs) == 1:
+        return _single_table(scores, title, places)
+    columns = [_mean_column(scores, i, places, small) for i in range(len(scores.labels))]
+    body = tuple((Cell(run.name), *(column[row] for column in columns)) for row, run in enumerate(scores.runs))
+    return Table(title, ("Run", *scores.labels), body)
+
+
+def _single_table(scores: Scores, title: str, places: int) -> Table:
+    run = scores.runs[0]
+    body = tuple(
+        (Cell(label), Cell(_figure(scores, i, run, places)), Cell(_interval(scores, label, run, places)))
+        for i, label in enumerate(scores.labels)
+    )
+    summed = any(measure.aggregate == "sum" for measure in scores.measures)
+    header = ("Measure", "Mean or sum" if summed else "Mean", "95 % interval")
+    return Table(f"{run.name}{f', {title}' if title else ''}", header, body)
+
+
+def _mean_column(scores: Scores, i: int, places: int, small: bool) -> list[Cell]:
+    texts = [_figure(scores, i, run, places) for run in scores.runs]
+    best = _best(scores, i, texts)
+    below = [_half_width(scores, scores.labels[i], run, places) if small else "" for run in scores.runs]
+    return [Cell(text, text in best, under) for text, under in zip(texts, below, strict=True)]
+
+
+def _best(scores: Scores, i: int, texts: Sequence[str]) -> set[str]:
+    """The figure or figures to mark: as shown, so that what looks equal is marked alike."""
+    measure = scores.measures[i]
+    present = [text for text in texts if text != tables.MISSING]
+    if len(texts) < 2 or not measure.is_quality or len(set(present)) < 2:
+        return set()
+    pick = max if measure.more_is_better else min
+    return {pick(present, key=lambda text: float(text.replace(",", "")))}
+
+
+def _figure(scores: Scores, i: int, run: RunScores, places: int) -> str:
+    counted = scores.measures[i].aggregate == "sum"
+    return number(scores.mean(scores.labels[i], run.name), 0 if counted else places)
+
+
+def _interval(scores: Scores, label: str, run: RunScores, places: int) -> str:
+    interval = scores.interval(label, run.name)
+    return "" if interval is None else f"[{number(interval.low, places)}, {number(interval.high, places)}]"
+
+
+def _half_width(scores: Scores, label: str, run: RunScores, places: int) -> str:
+    interval = scores.interval(label, run.name)
+    return "" if interval is None else f"±{number((interval.high - interval.low) / 2, places)}"
+
+
+def _query_table(scores: Scores, run: RunScores, places: int) -> Table:
+    columns = [scores.values(label, run.name).tolist() for label in scores.labels]
+    whole = [measure.aggregate == "sum" for measure in scores.measures]
+    body = tuple(
+        (Cell(query), *(Cell(number(c[i], 0 if w else places)) for c, w in zip(columns, whole, strict=True)))
+        for i, query in enumerate(scores.queries)
+    )
+    return Table(f"{run.name}, query by query", ("Query", *scores.labels), body)
+
+
+def _unjudged(scores: Scores, k: int = 10) -> str:
+    shares = {run.name: scores.unjudged(k, run.name) for run in scores.runs}
+    if len(shares) == 1:
+        return f"Unjudged in the top {k}: {next(iter(shares.values())):.1%}."
+    return f"Unjudged in the top {k}: " + ", ".join(f"{name} {share:.1%}" for name, share in shares.items()) + "."
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
+
+
+def _run_record(scores: Scores, run: RunScores, per_query: bool, places: int | None) -> dict[str, Any]:
+    judged = next(r.judged for r in scores.runs if r.name == run.name)
+    record: dict[str, Any] = {
+        "run": run.name,
+        "queries": {
+            "evaluated": judged.n,
+            "only_in_run": judged.only_in_run,
+            "missing": int(judged.missing.sum()) + len(scores.queries) - judged.n,
+        },
+        "unjudged_top_10": _rounded(scores.unjudged(10, run.name), places),
+        "ties": {"documents": judged.tied, "float32_only": judged.float32_tied},
+        "scores": {label: _score_record(scores, i, run, per_query, places) for i, label in enumerate(scores.labels)},
+    }
+    return record
+
+
+def _score_record(scores: Scores, i: int, run: RunScores, per_query: bool, places: int | None) -> dict[str, Any]:
+    label = scores.labels[i]
+    interval = scores.interval(label, run.name)
+    record: dict[str, Any] = {scores.measures[i].aggregate: _rounded(scores.mean(label, run.name), places)}
+    if interval is not None:
+        record["interval"] = [_rounded(interval.low, places), _rounded(interval.high, places)]
+        record["level"] = interval.level
+    if run.sampling_errors[i] is not None:
+        record["sampling_error"] = run.sampling_errors[i]
+    if per_query:
+        values = scores.per_query(label, run.name)
+        record["per_query"] = {query: _rounded(value, places) for query, value in values.items()}
+    return record
+
+
+def _measure_record(scores: Scores, i: int) -> dict[str, Any]:
+    measure = scores.measures[i]
+    return {
+        "name": scores.labels[i],
+        "measure": str(measure),
+        "title": measure.title,
+        "range": [_finite(measure.low), _finite(measure.high)],
+        "more_is_better": measure.more_is_better,
+    }
+
+
+def _input(origin: Origin) -> dict[str, str]:
+    return {"file": origin.file, "format": origin.format, "why": origin.why, "sha256": origin.sha256}
+
+
+def _plain(value: float, places: int | None) -> str:
+    return repr(value) if places is None or isinstance(value, int) else f"{value:.{places}f}"
+
+
+def _rounded(value: float, places: int | None) -> float | None:
+    if math.isnan(value):
+        return None
+    return value if places is None else round(value, places)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

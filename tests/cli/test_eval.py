@@ -1,0 +1,372 @@
+"""cranfield eval: what it prints and how it fails."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import io
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cranfield
+
+SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
+
+
+def test_tsv_has_runs_and_measures_in_the_order_asked_for(cranfield: Cranfield, small: Path) -> None:
+    outcome = cranfield(
+        "eval", small / "qrels", small / "two.run", small / "one.run", "-m", "RR", "-m", "map", "--format=tsv"
+    )
+    assert outcome.code == 0
+    assert [row[:3] for row in outcome.table] == [
+        ["two.run", "RR", "all"],
+        ["two.run", "map", "all"],
+        ["one.run", "RR", "all"],
+        ["one.run", "map", "all"],
+    ]
+    assert [float(row[3]) for row in outcome.table] == [0.25, 0.125, 0.75, 0.5]
+
+
+def test_q_prints_every_query_before_the_mean(cranfield: Cranfield, small: Path) -> None:
+    outcome = cranfield("eval", small / "qrels", small / "one.run", "-q", "-m", "P@1", "--format", "tsv")
+    assert outcome.table == [
+        ["one.run", "P@1", "1", "1.0"],
+        ["one.run", "P@1", "2", "0.0"],
+        ["one.run", "P@1", "all", "0.5"],
+    ]
+
+
+def test_the_default_measures_are_those_documented(cranfield: Cranfield, small: Path) -> None:
+    outcome = cranfield("eval", small / "qrels", small / "one.run", "--format", "tsv")
+    assert [row[1] for row in outcome.table] == ["nDCG@10", "AP", "RR", "P@10", "R@100", "Judged@10"]
+
+
+def test_coverage_is_always_told(cranfield: Cranfield, small: Path) -> None:
+    sentence = "2 queries evaluated, 1 in the run have no judgments, 1 missing (count as 0)"
+    for format_ in ("table", "markdown", "latex"):
+        assert sentence in cranfield("eval", small / "qrels", small / "two.run", "--format", format_).out
+    assert sentence in cranfield("eval", small / "qrels", small / "two.run", "--format", "tsv").err
+    skipped = cranfield("eval", small / "qrels", small / "two.run", "--missing", "skip").out
+    assert "1 query evaluated, 1 in the run have no judgments, 1 missing (skipped)" in skipped
+
+
+def test_missing_error_is_exit_2(cranfield: Cranfield, small: Path) -> None:
+    outcome = cranfield("eval", small / "qrels", small / "two.run", "--missing", "error")
+    assert outcome.code == 2
+    assert "lacks 1 of 2 judged queries (2)" in outcome.err
+
+
+def test_places_rounds_and_default_is_full_precision(cranfield: Cranfield, example: Path) -> None:
+    full = cranfield("eval", example / "qrels.txt", example / "bm25.run", "-m", "AP", "--format", "tsv").table[0][3]
+    cut = cranfield("eval", example / "qrels.txt", example / "bm25.run", "-m", "AP", "--format", "tsv", "--places", 3)
+    assert repr(float(full)) == full
+    assert cut.table[0][3] == f"{float(full):.3f}"
+
+
+def test_csv_and_jsonl_hold_the_same_rows_as_tsv(cranfield: Cranfield, example: Path) -> None:
+    args = ("eval", example / "qrels.txt", example / "bm25.run", example / "lm.run", "-q")
+    tsv = cranfield(*args, "--format", "tsv").table
+    table = list(csv.reader(io.StringIO(cranfield(*args, "--format", "csv").out)))
+    assert table[0] == ["run", "measure", "query", "value"]
+    assert table[1:] == tsv
+    lines = [json.loads(line) for line in cranfield(*args, "--format", "jsonl").out.splitlines()]
+    assert [[r["run"], r["measure"], r["query"], repr(r["value"])] for r in lines] == tsv
+
+
+def test_json_names_conventions_versions_and_digests(cranfield: Cranfield, example: Path) -> None:
+    run = example / "bm25.run"
+    outcome = cranfield("eval", example / "qrels.txt", run, "-q", "--format", "json", "--ties", "best", "--rel", 2)
+    content = json.loads(outcome.out)
+    assert content["conventions"]["ties"] == "best"
+    assert content["conventions"]["rel"] == 2
+    assert content["versions"]["cranfield"]
+    digests = [entry["sha256"] for entry in content["inputs"]]
+    assert digests == [hashlib.sha256((example / name).read_bytes()).hexdigest() for name in ("qrels.txt", "bm25.run")]
+    record = content["runs"][0]
+    assert record["queries"] == {"evaluated": 20, "only_in_run": 0, "missing": 0}
+    ap = record["scores"]["AP"]
+    assert ap["interval"][0] < ap["mean"] < ap["interval"][1]
+    assert len(ap["per_query"]) == 20
+    assert any("--rel 2 does not concern nDCG@10" in note for note in content["notes"])
+
+
+def test_rel_reaches_binary_measures_that_name_none(cranfield: Cranfield, small: Path) -> None:
+    args = (
+        "eval",
+        small / "qrels",
+        small / "one.run",
+        "-m",
+        "AP",
+        "-m",
+        "AP(rel=1)",
+        "-m",
+        "nDCG",
+        "--format",
+        "tsv",
+        "-q",
+    )
+    one, two = cranfield(*args).table, cranfield(*args, "--rel", 2).table
+    changed = [row[1] for row, other in zip(one, two, strict=True) if row != other]
+    assert set(changed) == {"AP"}
+
+
+def test_docs_serves_fallout_and_is_asked_for(cranfield: Cranfield, small: Path) -> None:
+    outcome = cranfield("eval", small / "qrels", small / "one.run", "-m", "Fallout")
+    assert outcome.code == 2
+    assert "--docs" in outcome.err
+    given = cranfield(
+        "eval", small / "qrels", small / "one.run", "-m", "Fallout", "--docs", 10, "--format", "tsv", "-q"
+    )
+    assert [float(row[3]) for row in given.table][:2] == [2 / 8, 1 / 9]
+
+
+def test_by_gives_the_same_per_group(cranfield: Cranfield, small: Path) -> None:
+    (small / "groups").write_text("1\tshort\n2\tlong\n")
+    args = ("eval", small / "qrels", small / "one.run", "-m", "RR", "--by", small / "groups")
+    rows = {row[2]: float(row[3]) for row in cranfield(*args, "--format", "tsv").table}
+    assert rows == {"all:long": 0.5, "all:short": 1.0, "all": 0.75}
+    assert set(json.loads(cranfield(*args, "--format", "json").out)["groups"]) == {"long", "short"}
+    table = cranfield(*args).out
+    assert "long (1 query)" in table
+
+
+def test_queries_in_no_group_are_kept_together(cranfield: Cranfield, small: Path) -> None:
+    (small / "groups").write_text("1\tshort\n")
+    rows = cranfield(
+        "eval", small / "qrels", small / "one.run", "-m", "RR", "--by", small / "groups", "--format", "tsv"
+    ).table
+    assert {row[2] for row in rows} == {"all:short", "all:(none)", "all"}
+
+
+def test_a_bad_group_file_is_named_with_its_line(cranfield: Cranfield, small: Path) -> None:
+    (small / "groups").write_text("1\tshort\nnonsense\n")
+    outcome = cranfield("eval", small / "qrels", small / "one.run", "--by", small / "groups")
+    assert outcome.code == 2
+    assert "groups, line 2" in outcome.err
+
+
+def test_runs_of_the_same_name_are_told_apart(cranfield: Cranfield, small: Path) -> None:
+    for folder in ("a", "b"):
+        (small / folder).mkdir()
+        shutil.copy(small / "one.run", small / folder / "x.run")
+    rows = cranfield(
+        "eval", small / "qrels", small / "a/x.run", small / "b/x.run", small / "b/x.run", "-m", "RR", "--format", "tsv"
+    ).table
+    assert len({row[0] for row in rows}) == 3
+    rows = cranfield("eval", small / "qrels", small / "a/x.run", small / "b/x.run", "-m", "RR", "--format", "tsv").table
+    assert [row[0] for row in rows] == ["a/x.run", "b/x.run"]
+
+
+def test_a_run_is_called_by_its_file_less_compression(cranfield: Cranfield, small: Path) -> None:
+    (small / "one.trec.gz").write_bytes(gzip.compress((small / "one.run").read_bytes()))
+    rows = cranfield("eval", small / "qrels", small / "one.trec.gz", "-m", "RR", "--format", "tsv").table
+    assert rows == [["one.trec", "RR", "all", "0.75"]]
+
+
+def test_the_best_is_marked_and_equals_are_marked_alike(cranfield: Cranfield, small: Path) -> None:
+    args = ("eval", small / "qrels", small / "one.run", small / "two.run", "-m", "RR", "-m", "P@10")
+    lines = cranfield(*args, "--format", "markdown").out.splitlines()
+    assert "| one.run | **0.7500** | **0.1000** |" in lines
+    assert "| two.run | 0.2500 | 0.0500 |" in lines
+    assert r"\textbf{0.7500}" in cranfield(*args, "--format", "latex").out
+    assert "0.7500*" in cranfield(*args).out
+
+
+def test_less_is_better_where_it_is(cranfield: Cranfield, small: Path) -> None:
+    args = ("eval", small / "qrels", small / "one.run", small / "two.run", "-m", "SearchLength", "--missing", "skip")
+    assert "| one.run | **0.5000** |" in cranfield(*args, "--format", "markdown").out.splitlines()
+
+
+def test_table_fits_eighty_columns(cranfield: Cranfield, example: Path) -> None:
+    runs = [example / f"{name}.run" for name in ("bm25", "lm", "trigrams", "titles")]
+    out = cranfield("eval", example / "qrels.txt", *runs).out
+    assert max(map(len, out.splitlines()[:9])) <= 80
+
+
+def test_a_table_on_a_narrow_terminal_is_split(example: Path) -> None:
+    from cranfield.report import evaluation
+    from cranfield.scores import evaluate
+
+    measures = [f"P@{k}" for k in range(1, 31)]
+    scores = evaluate(example / "qrels.txt", [example / "bm25.run", example / "lm.run"], measures)
+    lines = evaluation.as_table(scores, False, None, None, 80, False).splitlines()
+    assert max(len(line) for line in lines if "0." in line and "Unjudged" not in line) <= 80
+    assert sum(line.split().count("P@17") for line in lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("-m", "NDGC@10"), "unknown measure 'NDGC'. Did you mean nDCG?"),
+        (("-m", "P"), None),
+        (("-m", "nDCG@0"), "expected a whole number"),
+        (("--ties", "coin"), "Invalid value for '--ties'"),
+        (("--rank-by", "score", "--qrels-format", "nonsense"), "Invalid value for '--qrels-format'"),
+        (("--run-format", "json"), "not JSON"),
+    ],
+)
+def test_wrong_usage_is_exit_2_with_a_hint(
+    cranfield: Cranfield, small: Path, args: tuple[str, ...], message: str | None
+) -> None:
+    outcome = cranfield("eval", small / "qrels", small / "one.run", *args)
+    assert outcome.code == (0 if message is None else 2)
+    assert "Traceback" not in outcome.err
+    assert message is None or message in outcome.err
+
+
+def test_no_query_in_common_is_an_error(cranfield: Cranfield, small: Path) -> None:
+    (small / "other.run").write_text("77 Q0 a 1 3 t\n")
+    outcome = cranfield("eval", small / "qrels", small / "other.run")
+    assert outcome.code == 2
+    assert "no query in common" in outcome.err
+
+
+def test_swapped_arguments_are_noticed(cranfield: Cranfield, small: Path) -> None:
+    outcome = cranfield("eval", small / "one.run", small / "qrels")
+    assert outcome.code == 2
+    assert "QRELS RUN" in outcome.err
+
+
+def test_standard_input_is_read_once(cranfield: Cranfield, small: Path) -> None:
+    outcome = cranfield("eval", "-", "-")
+    assert outcome.code == 2
+    assert "standard input" in outcome.err
+
+
+def test_a_run_comes_from_standard_input(small: Path) -> None:
+    command = [sys.executable, "-m", "cranfield", "eval", str(small / "qrels"), "-", "-m", "RR", "--format", "tsv"]
+    with (small / "one.run").open("rb") as run:
+        outcome = subprocess.run(command, stdin=run, capture_output=True, text=True, check=True)
+    assert outcome.stdout == "stdin\tRR\tall\t0.75\n"
+
+
+def test_a_closed_pipe_is_no_error(small: Path) -> None:
+    command = f"{sys.executable} -m cranfield eval {small / 'qrels'} {small / 'one.run'} -q --format tsv | head -1"
+    outcome = subprocess.run(["bash", "-c", f"set -o pipefail; {command}"], capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0
+    assert outcome.stderr.count("Traceback") == 0
+
+
+def test_ids_that_are_not_utf8_come_out_byte_for_byte(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_bytes(b"q\xff 0 d 1\n")
+    (tmp_path / "run").write_bytes(b"q\xff Q0 d 1 1 t\n")
+    command = [sys.executable, "-m", "cranfield", "eval", "qrels", "run", "-q", "-m", "RR", "--format", "tsv"]
+    outcome = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True)
+    assert outcome.stdout == b"run\tRR\tq\xff\t1.0\nrun\tRR\tall\t1.0\n"
+    for format_ in ("table", "json", "jsonl", "csv", "markdown", "latex"):
+        subprocess.run([*command[:-1], format_], cwd=tmp_path, capture_output=True, check=True)
+
+
+def test_every_command_shows_an_example(cranfield: Cranfield) -> None:
+    assert "cranfield eval" in cranfield("--help").out
+    for command in ("eval", "check", "convert", "demo"):
+        outcome = cranfield(command, "--help")
+        assert outcome.code == 0
+        assert "Example:" in outcome.out
+
+
+def test_version_is_printed(cranfield: Cranfield) -> None:
+    assert cranfield("--version").out.startswith("cranfield ")
+
+
+def test_demo_evaluates_the_example(cranfield: Cranfield, example: Path) -> None:
+    outcome = cranfield("demo")
+    assert outcome.code == 0
+    assert "bm25.run" in outcome.out
+    assert "20 queries evaluated" in outcome.out
+    assert cranfield("demo", "--path").out.strip() == str(example)
+
+
+def test_permuting_lines_changes_no_byte(cranfield: Cranfield, example: Path, tmp_path: Path) -> None:
+    rng = random.Random(7)
+    for name in ("qrels.txt", "bm25.run"):
+        lines = (example / name).read_text().splitlines(keepends=True)
+        rng.shuffle(lines)
+        (tmp_path / name).write_text("".join(lines))
+    for ties in ("trec", "doc-ascending", "rank-column", "expected", "best", "worst"):
+        args = ("-q", "--format", "tsv", "--ties", ties, "-m", "AP", "-m", "nDCG", "-m", "Bpref", "-m", "IPrec@.3")
+        before = cranfield("eval", example / "qrels.txt", example / "bm25.run", *args)
+        after = cranfield("eval", tmp_path / "qrels.txt", tmp_path / "bm25.run", *args)
+        assert before.out == after.out, ties
+
+
+def test_files_and_dicts_give_the_same_numbers(example: Path) -> None:
+    from cranfield import evaluate, read_qrels, read_run
+
+    qrels, run = read_qrels(example / "qrels.txt"), read_run(example / "lm.run")
+    measures = ["nDCG@10", "AP", "RR", "Rprec", "Bpref", "Judged@10", "InterpolatedAP"]
+    from_files = evaluate(qrels, run, measures)
+    from_dicts = evaluate(qrels.to_dict(), run.to_dict(), measures)
+    for name in measures:
+        assert from_files.per_query(name) == from_dicts.per_query(name)
+
+
+def test_no_mutation_of_a_file_gives_a_traceback(cranfield: Cranfield, small: Path) -> None:
+    rng = random.Random(11)
+    originals = {name: (small / name).read_bytes() for name in ("qrels", "one.run")}
+    for _ in range(20_000 if SOAK else 1_500):
+        name = rng.choice(list(originals))
+        (small / "mutated").write_bytes(mutated(originals[name], rng))
+        files = ("mutated", "one.run") if name == "qrels" else ("qrels", "mutated")
+        outcome = cranfield("eval", *(small / file for file in files), "--format", "tsv", "--quiet")
+        assert outcome.code in (0, 2)
+        if outcome.code == 2:
+            assert outcome.err.startswith("cranfield: ")
+            assert "Traceback" not in outcome.err
+
+
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    """Flip, cut, insert or repeat some bytes."""
+    content = bytearray(data)
+    for _ in range(rng.randint(1, 4)):
+        at = rng.randrange(len(content) + 1)
+        span = rng.randint(1, 12)
+        kind = rng.randrange(4)
+        if kind == 0 and at < len(content):
+            content[at] ^= 1 << rng.randrange(8)
+        elif kind == 1:
+            del content[at : at + span]
+        elif kind == 2:
+            content[at:at] = rng.randbytes(span)
+        else:
+            content[at:at] = content[at : at + span]
+    return bytes(content)
+
+
+DL19 = {"P_10", "map", "ndcg_cut_10", "recip_rank"}
+
+
+def test_all_runs_of_dl19_match_the_published_scores(cranfield: Cranfield, shared_data: Path) -> None:
+    folder = shared_data / "dl19"
+    with (folder / "published_scores.tsv").open() as file:
+        published = list(csv.DictReader(file, delimiter="\t"))
+    assert len(published) == 312
+    runs = sorted({row["run"] for row in published})
+    files = [folder / "runs" / f"{run}.gz" for run in runs]
+    for level in ("1", "2"):
+        wanted = {(r["run"], r["measure"]): r["value"] for r in published if r["relevance_level"] == level}
+        names = sorted({measure for _, measure in wanted})
+        options = [option for name in names for option in ("-m", name)]
+        args = ("eval", folder / "qrels.dl19-passage.txt", *files, *options, "--rel", level, "--places", 4)
+        found = {(row[0], row[1]): row[3] for row in cranfield(*args, "--format", "tsv").table}
+        assert found == wanted
+
+
+def test_odd_files_get_clear_answers(cranfield: Cranfield, shared_data: Path, tmp_path: Path) -> None:
+    odd = shared_data / "odd"
+    docs = [line.split() for line in (odd / "float_grades.qrels").read_text().splitlines()]
+    run = tmp_path / "run"
+    run.write_text("".join(f"{row[0]} Q0 {row[2]} 1 {i} t\n" for i, row in enumerate(docs[:50])))
+    assert cranfield("eval", odd / "float_grades.qrels", run).code == 0
+    for name, line in (("swapped_columns.run", "line 2"), ("duplicate_docs.run", "line 140")):
+        outcome = cranfield("eval", odd / "float_grades.qrels", odd / name)
+        assert outcome.code == 2
+        assert f"{name}, {line}" in outcome.err
