@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import DuplicateError, InputError, MissingExtra
-from cranfield.wording import counted
+from cranfield.wording import counted, listed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -44,12 +44,25 @@ class Origin:
 class _Grouped:
     """Rows grouped by query: those of query i are `starts[i]:starts[i+1]`."""
 
+    name: str
     queries: tuple[str, ...]
     starts: Ints
     docs: Strings
+    row_columns: ClassVar[tuple[str, ...]]
 
     def __len__(self) -> int:
         return len(self.docs)
+
+    def of(self, query: str) -> Self:
+        """The part that concerns one query."""
+        if query not in self.queries:
+            raise InputError(f"there is no query {shown(query)} in {self.name!r}: it has {listed(self.queries, 3)}.")
+        rows = self.rows_of(self.queries.index(query))
+        parts = {name: getattr(self, name)[rows] for name in self.row_columns if getattr(self, name) is not None}
+        if isinstance(self, Qrels):
+            parts["extra"] = {name: column[rows] for name, column in self.extra.items()}
+        one: Self = replace(self, queries=(query,), starts=np.array([0, rows.stop - rows.start]), **parts)  # type: ignore[type-var]
+        return one
 
     def rows_of(self, i: int) -> slice:
         return slice(int(self.starts[i]), int(self.starts[i + 1]))
@@ -99,6 +112,8 @@ class Run(_Grouped):
     tag: str | None = None
     origin: Origin | None = None
     notes: tuple[str, ...] = ()
+
+    row_columns: ClassVar = ("docs", "scores", "ranks", "lines")
 
     @classmethod
     def from_rows(
@@ -185,6 +200,8 @@ class Qrels(_Grouped):
     name: str = "qrels"
     origin: Origin | None = None
     notes: tuple[str, ...] = ()
+
+    row_columns: ClassVar = ("docs", "grades", "subtopics", "lines")
 
     @classmethod
     def from_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -46,12 +46,35 @@ DEFAULT = Joining()
 
 
 @dataclass(frozen=True, eq=False)
+class Extras:
+    """What some measures need beyond run and qrels; each is None where it was not given."""
+
+    against: Run | None = None  # another run, to compare rankings with
+    doc_lengths: Mapping[str, float] | None = None  # doc -> length
+    duplicates: Mapping[str, str] | None = None  # doc -> the group of documents that say the same
+    facts: Mapping[str, Mapping[str, frozenset[str]]] | None = None  # query -> doc -> facts or entities in it
+
+
+NOTHING = Extras()
+
+
+@dataclass(frozen=True, eq=False)
+class Sources:
+    """What a join was made of, for the measures that need more than ranks and grades."""
+
+    qrels: Qrels
+    run: Run
+    extras: Extras
+
+
+@dataclass(frozen=True, eq=False)
 class JudgedRun:
     """The judged documents that were retrieved, with rank and grade: all that most measures need.
 
-    `rank`, `grade`, `tie_first` and `tie_size` have one entry per retrieved judged document (a hit), ordered
-    by query and rank; hits of query i are `starts[i]:starts[i+1]`. `ideal` holds the grades of all judged
-    documents of each query, best first, from `ideal_starts`.
+    `rank`, `grade`, `doc`, `tie_first` and `tie_size` have one entry per retrieved judged document (a hit),
+    ordered by query and rank; hits of query i are `starts[i]:starts[i+1]`. `ideal` holds the grades of all judged
+    documents of each query, best first, from `ideal_starts`. In a `dense` join every retrieved document is a hit,
+    those without a judgment with grade NaN.
     """
 
     run: str
@@ -59,6 +82,7 @@ class JudgedRun:
     starts: Ints
     rank: Ints
     grade: Floats
+    doc: Ints  # which of the query's judged documents the hit is, as an index into `judged_docs`; -1 if unjudged
     tie_first: Ints  # the first rank of the hit's group of equal scores
     tie_size: Ints  # and how many documents are in it
     retrieved: Ints  # per query
@@ -66,6 +90,8 @@ class JudgedRun:
     ideal: Floats
     ideal_starts: Ints
     joining: Joining
+    sources: Sources
+    qrels_at: Ints  # per query: where it stands in the qrels
     only_in_run: int = 0  # queries of the run that have no judgments
     tied: int = 0  # documents that share their score with another, in the queries evaluated
     float32_tied: int = 0  # documents that do so in float32 but not in float64
@@ -107,6 +133,19 @@ class JudgedRun:
         before = np.concatenate(([0], counts))[self.starts[:-1]]
         return (counts - before[self.query]).astype(np.float64)
 
+    def judged_docs(self, i: int) -> list[str]:
+        """The judged documents of query i, in the order that `doc` counts them."""
+        return list(self.sources.qrels.judged[int(self.qrels_at[i])])
+
+    def ranking(self, i: int) -> list[str]:
+        """The retrieved documents of query i in rank order, judged or not."""
+        return self._rankings.docs_of(i, self.sources.qrels.judged[int(self.qrels_at[i])])
+
+    @cached_property
+    def _rankings(self) -> _Ranking:
+        run = self.sources.run
+        return _Ranking(run, [run.position.get(query) for query in self.queries], self.joining)
+
     def only(self, where: Bools) -> JudgedRun:
         """The same with some hits only; ranks stay as they are."""
         return replace(
@@ -114,6 +153,7 @@ class JudgedRun:
             starts=_recount(self.query, where, self.n),
             rank=self.rank[where],
             grade=self.grade[where],
+            doc=self.doc[where],
             tie_first=self.tie_first[where],
             tie_size=self.tie_size[where],
         )
@@ -146,13 +186,16 @@ class JudgedRun:
             self,
             rank=place[order],
             grade=self.grade[order],
+            doc=self.doc[order],
             tie_first=self.tie_first[order],
             tie_size=self.tie_size[order],
         )
 
 
-def judge(qrels: Qrels, run: Run, joining: Joining = DEFAULT) -> JudgedRun:
-    """Rank the run's documents and keep the judged ones, with rank and grade.
+def judge(
+    qrels: Qrels, run: Run, joining: Joining = DEFAULT, extras: Extras = NOTHING, dense: bool = False
+) -> JudgedRun:
+    """Rank the run's documents and keep the judged ones (all of them, if `dense`), with rank and grade.
 
     >>> qrels = Qrels.from_rows(["q1", "q1"], ["a", "b"], [1, 0])
     >>> run = Run.from_rows(["q1"] * 3, ["b", "x", "a"], [3.0, 2.0, 1.0])
@@ -163,8 +206,8 @@ def judge(qrels: Qrels, run: Run, joining: Joining = DEFAULT) -> JudgedRun:
     _require_common_queries(qrels, run, absent, joining)
     kept = [i for i in range(len(qrels.queries)) if joining.missing != "skip" or not absent[i]]
     ranking = _Ranking(run, [run.position.get(qrels.queries[i]) for i in kept], joining)
-    hits = [ranking.hits(j, qrels.judged[i]) for j, i in enumerate(kept)]
-    columns = np.concatenate(hits, axis=1) if hits else np.empty((4, 0))
+    hits = [ranking.hits(j, qrels.judged[i], dense) for j, i in enumerate(kept)]
+    columns = np.concatenate(hits, axis=1) if hits else np.empty((5, 0))
     grades = [sorted(qrels.judged[i].values(), reverse=True) for i in kept]
     return JudgedRun(
         run=run.name,
@@ -172,13 +215,16 @@ def judge(qrels: Qrels, run: Run, joining: Joining = DEFAULT) -> JudgedRun:
         starts=_starts([part.shape[1] for part in hits]),
         rank=columns[0].astype(np.int64),
         grade=columns[1],
-        tie_first=columns[2].astype(np.int64),
-        tie_size=columns[3].astype(np.int64),
+        doc=columns[2].astype(np.int64),
+        tie_first=columns[3].astype(np.int64),
+        tie_size=columns[4].astype(np.int64),
         retrieved=ranking.sizes,
         missing=absent[kept],
         ideal=np.array([grade for part in grades for grade in part], dtype=np.float64),
         ideal_starts=_starts([len(part) for part in grades]),
         joining=joining,
+        sources=Sources(qrels, run, extras),
+        qrels_at=np.array(kept, dtype=np.int64),
         only_in_run=len(set(run.queries) - set(qrels.queries)),
         tied=ranking.tied,
         float32_tied=ranking.float32_tied,
@@ -226,26 +272,28 @@ class _Ranking:
             rows[group] = order(run, rows[group].tolist())
         return rows
 
-    def hits(self, j: int, grade_of: dict[str, float]) -> Floats:
-        """Rank, grade, first rank and size of the tie group of each judged document of a query."""
+    def docs_of(self, j: int, grade_of: Mapping[str, float]) -> list[str]:
+        """The documents of a query in rank order."""
         start, stop = int(self.starts[j]), int(self.starts[j + 1])
-        found = [(i, grade_of[doc]) for i, doc in enumerate(self.docs[start:stop]) if doc in grade_of]
-        places = np.array([i for i, _ in found], dtype=np.int64)
-        grades = np.array([grade for _, grade in found], dtype=np.float64)
-        first, size = self.first[start:stop][places], self.size[start:stop][places]
-        ranks = places + 1
+        docs: list[str] = self.docs[start:stop]
         if self.joining.ties in ("best", "worst"):
-            ranks, grades = _extreme(ranks, grades, first, size, best=self.joining.ties == "best")
-        return np.stack([ranks.astype(np.float64), grades, first.astype(np.float64), size.astype(np.float64)])
+            # a stable sort within each group of equal scores; unjudged documents count as the worst
+            sign = -1 if self.joining.ties == "best" else 1
+            first = self.first[start:stop].tolist()
+            order = sorted(range(len(docs)), key=lambda i: (first[i], sign * grade_of.get(docs[i], -np.inf)))
+            docs = [docs[i] for i in order]
+        return docs
 
-
-def _extreme(ranks: Ints, grades: Floats, first: Ints, size: Ints, best: bool) -> tuple[Ints, Floats]:
-    """Put the hits of each tie group at its top by falling grade, or at its bottom by rising grade."""
-    order = np.lexsort((-grades if best else grades, first))
-    place = np.arange(len(ranks))
-    head, count = _groups(np.zeros(len(ranks), dtype=np.int64), first, place)
-    within = place - head
-    return first + within if best else first + size - count + within, grades[order]
+    def hits(self, j: int, grade_of: Mapping[str, float], dense: bool) -> Floats:
+        """Rank, grade, judged document, first rank and size of the tie group of each hit of a query."""
+        docs = self.docs_of(j, grade_of)
+        number = {doc: k for k, doc in enumerate(grade_of)}
+        places = np.array([i for i, doc in enumerate(docs) if dense or doc in grade_of], dtype=np.int64)
+        which = np.array([number.get(docs[i], -1) for i in places], dtype=np.float64)
+        grades = np.array([grade_of.get(docs[i], np.nan) for i in places], dtype=np.float64)
+        rows = slice(int(self.starts[j]), int(self.starts[j + 1]))
+        first, size = self.first[rows][places], self.size[rows][places]
+        return np.stack([places + 1.0, grades, which, first.astype(np.float64), size.astype(np.float64)])
 
 
 def _groups(query: Ints, key: Any, rank: Ints) -> tuple[Ints, Ints]:

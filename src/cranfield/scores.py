@@ -393,12 +393,14 @@ def _of_queries(judged: JudgedRun, wanted: set[str]) -> JudgedRun:
         starts=_cumulated(np.diff(judged.starts)[at]),
         rank=judged.rank[hits],
         grade=judged.grade[hits],
+        doc=judged.doc[hits],
         tie_first=judged.tie_first[hits],
         tie_size=judged.tie_size[hits],
         retrieved=judged.retrieved[at],
         missing=judged.missing[at],
         ideal=judged.ideal[ideal],
         ideal_starts=_cumulated(np.diff(judged.ideal_starts)[at]),
+        qrels_at=judged.qrels_at[at],
     )
 
 

@@ -154,7 +154,7 @@ def test_an_unknown_name_lists_those_that_are_known():
 def test_an_unknown_parameter_names_those_that_are_known():
     with pytest.raises(MeasureError, match="P has no parameter 'relevance': it has cutoff, rel, judged_only"):
         parse_measure("P(relevance=2)@5")
-    with pytest.raises(MeasureError, match="NumQ has no parameter 'rel': it has none"):
+    with pytest.raises(MeasureError, match="NumQ has no parameter 'rel': it has judged_only"):
         parse_measure("NumQ(rel=2)")
 
 

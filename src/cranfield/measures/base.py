@@ -79,6 +79,12 @@ class Flag(Parameter):
 
 
 MANY = 10**9  # more documents than any ranking has
+_NEEDS = {
+    "against": "another run to compare with: --against RUN",
+    "doc_lengths": "the lengths of documents: --doc-lengths FILE",
+    "duplicates": "the groups of duplicate documents: --duplicates FILE",
+    "facts": "the facts or entities in documents: --facts FILE",
+}
 CUTOFF = Parameter("how many documents from the top count", least=1, most=MANY, whole=True)
 REL = Parameter("the lowest grade that counts as relevant")
 JUDGED_ONLY = Flag("leave documents without a judgment out of the ranking first")
@@ -89,7 +95,11 @@ class Measure:
     """Base of all measures.
 
     Subclasses are frozen dataclasses whose fields are the parameters. A parameter that is None is not given.
+    A value is a sum of terms, one for each hit, divided by a normaliser: a measure gives these two, and so is
+    explained by the same numbers that compute it.
     """
+
+    judged_only: bool = False
 
     name: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
@@ -108,9 +118,12 @@ class Measure:
     required: ClassVar[tuple[str, ...]] = ()
     at: ClassVar[str] = "cutoff"  # the parameter that `@` sets
     synonyms: ClassVar[Mapping[str, Mapping[Any, tuple[str, Any]]]] = {}  # other tools' parameters
+    needs: ClassVar[tuple[str, ...]] = ()  # which Extras it cannot do without
+    rule: ClassVar[str] = "sum of the terms / normaliser"  # how the value comes from terms and normaliser
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        cls.parameters = {**cls.parameters, "judged_only": JUDGED_ONLY}
         if cls.__dict__.get("name"):
             for name in (cls.name, *cls.aliases):
                 REGISTRY[name] = cls
@@ -159,18 +172,38 @@ class Measure:
 
     def values(self, judged: JudgedRun) -> Floats:
         """One value per query, from the ranks as they stand."""
-        return self.per_query(self._list(judged))
+        return self.per_query(self.shown_list(judged))
 
     def expected_values(self, judged: JudgedRun) -> Floats | None:
         """The mean over all orders of documents with equal scores; None where no closed form is known."""
-        return self.expected(self._list(judged))
+        return self.expected(self.shown_list(judged))
 
-    def _list(self, judged: JudgedRun) -> JudgedRun:
-        return judged.condensed if getattr(self, "judged_only", False) else judged
+    def shown_list(self, judged: JudgedRun) -> JudgedRun:
+        """The ranking that the measure looks at: condensed if it is for judged documents only."""
+        for need in self.needs:
+            if getattr(judged.sources.extras, need) is None:
+                raise MeasureError(f"{self.name} needs {_NEEDS[need]}.")
+        return judged.condensed if self.judged_only else judged
 
     def per_query(self, judged: JudgedRun) -> Floats:
         """The computation: one value per query, in the order of `judged.queries`."""
+        return share(judged.total(self.terms(judged)), self.normaliser(judged))
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        """What each hit contributes. Must also do for a dense join, where unjudged documents have grade NaN."""
         raise AssertionError(f"{type(self).__name__} computes nothing")
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        """What the sum of the terms of each query is divided by; a value is 0 where this is 0."""
+        return np.ones(judged.n)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        """The running quantities that lead to the terms, one array each, for the explanation."""
+        return {}
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        """Terms that belong to no retrieved document, as rows with at least `what` and `term`, for the explanation."""
+        return []
 
     def expected(self, judged: JudgedRun) -> Floats | None:
         """The closed form of the mean over the orders of tied documents, where there is one."""

@@ -12,8 +12,8 @@ import numpy as np
 from cranfield.collection import Floats, Ints
 from cranfield.errors import MeasureError
 from cranfield.judged import Bools, JudgedRun
-from cranfield.measures.base import CUTOFF, JUDGED_ONLY, MANY, REL, Measure, Parameter, share
-from cranfield.measures.ties import first_places, none_in_top, precision_sum, relevant_groups
+from cranfield.measures.base import CUTOFF, MANY, REL, Measure, Parameter, share
+from cranfield.measures.ties import first_places, group_terms, none_in_top, precision_sum, relevant_groups
 
 _TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
 _MANNING = "Manning, Raghavan & Schütze, Introduction to Information Retrieval, 2008, ch. 8"
@@ -24,13 +24,17 @@ class _Ranked(Measure):
     """A measure of a ranking that knows relevant and not relevant."""
 
     rel: float | None = None
-    judged_only: bool = False
 
-    parameters: ClassVar = {"rel": REL, "judged_only": JUDGED_ONLY}
+    parameters: ClassVar = {"rel": REL}
 
     def hits(self, judged: JudgedRun) -> Bools:
         """Which hits are relevant."""
         return judged.grade >= self.lowest_relevant
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        so_far = judged.running(self.hits(judged))
+        relevant = judged.relevant(self.lowest_relevant)[judged.query]
+        return {"relevant so far": so_far, "P@i": so_far / judged.rank, "R@i": share(so_far, relevant)}
 
     def expected_found(self, judged: JudgedRun, cutoff: Any) -> Floats:
         """How many relevant documents to expect within a cutoff, one for all or one per hit."""
@@ -69,8 +73,11 @@ class P(_Cut):
     required: ClassVar = ("cutoff",)
     tasks: ClassVar = ("web",)
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        return judged.count(self.top(judged)) / float(self.cutoff or 1)
+    def terms(self, judged: JudgedRun) -> Floats:
+        return self.top(judged).astype(np.float64)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.full(judged.n, float(self.cutoff or 1))
 
     def expected(self, judged: JudgedRun) -> Floats:
         return self.expected_found(judged, self.cutoff) / float(self.cutoff or 1)
@@ -92,8 +99,11 @@ class R(_Cut):
     required: ClassVar = ("cutoff",)
     tasks: ClassVar = ("recall", "rag")
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        return share(judged.count(self.top(judged)), judged.relevant(self.lowest_relevant))
+    def terms(self, judged: JudgedRun) -> Floats:
+        return self.top(judged).astype(np.float64)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return judged.relevant(self.lowest_relevant)
 
     def expected(self, judged: JudgedRun) -> Floats:
         return share(self.expected_found(judged, self.cutoff), judged.relevant(self.lowest_relevant))
@@ -111,8 +121,10 @@ class Success(_Cut):
     required: ClassVar = ("cutoff",)
     tasks: ClassVar = ("known-item", "rag")
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        return (judged.count(self.top(judged)) > 0).astype(np.float64)
+    def terms(self, judged: JudgedRun) -> Floats:
+        top = self.top(judged)
+        first: Bools = top & (judged.running(top) == 1)
+        return first.astype(np.float64)
 
     def expected(self, judged: JudgedRun) -> Floats:
         cutoff = self.cutoff or 1
@@ -150,33 +162,24 @@ class AP(_Cut):
         "ties": Parameter("take documents of equal score as one step", choices=("group",)),
     }
 
-    def per_query(self, judged: JudgedRun) -> Floats:
+    def terms(self, judged: JudgedRun) -> Floats:
         if self.ties == "group":
-            return self._grouped(judged)
+            return group_terms(judged, self.hits(judged), self.cutoff)
         top = self.top(judged)
-        precision = judged.running(top) / judged.rank
-        return share(judged.total(np.where(top, precision, 0.0)), self._divisor(judged))
+        return np.where(top, judged.running(top) / judged.rank, 0.0)
 
-    def expected(self, judged: JudgedRun) -> Floats:
-        if self.ties == "group":
-            return self._grouped(judged)
-        groups = relevant_groups(judged, self.hits(judged))
-        sums = groups.total(precision_sum(groups, self.cutoff), judged.n)
-        return share(sums, self._divisor(judged))
-
-    def _grouped(self, judged: JudgedRun) -> Floats:
-        groups = relevant_groups(judged, self.hits(judged))
-        last = groups.first + groups.size - 1
-        step = groups.relevant * (groups.above + groups.relevant) / last
-        if self.cutoff is not None:
-            step = np.where(last <= self.cutoff, step, 0.0)
-        return share(groups.total(step, judged.n), self._divisor(judged))
-
-    def _divisor(self, judged: JudgedRun) -> Floats:
+    def normaliser(self, judged: JudgedRun) -> Floats:
         relevant = judged.relevant(self.lowest_relevant)
         if self.denominator == "R" or self.cutoff is None:
             return relevant
         return np.minimum(relevant, self.cutoff)
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        if self.ties == "group":
+            return self.per_query(judged)
+        groups = relevant_groups(judged, self.hits(judged))
+        sums = groups.total(precision_sum(groups, self.cutoff), judged.n)
+        return share(sums, self.normaliser(judged))
 
 
 @dataclass(frozen=True, repr=False)
@@ -194,10 +197,9 @@ class RR(_Cut):
     reference: ClassVar = "Voorhees, The TREC-8 question answering track report, 1999"
     tasks: ClassVar = ("known-item", "rag")
 
-    def per_query(self, judged: JudgedRun) -> Floats:
+    def terms(self, judged: JudgedRun) -> Floats:
         top = self.top(judged)
-        first = top & (judged.running(top) == 1)
-        return judged.total(np.where(first, 1 / judged.rank, 0.0))
+        return np.where(top & (judged.running(top) == 1), 1 / judged.rank, 0.0)
 
     def expected(self, judged: JudgedRun) -> Floats:
         groups = relevant_groups(judged, self.hits(judged))
@@ -222,9 +224,11 @@ class Rprec(_Ranked):
     reference: ClassVar = _TREC
     tasks: ClassVar = ("recall",)
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        relevant = judged.relevant(self.lowest_relevant)
-        return share(judged.count(self.hits(judged) & (judged.rank <= relevant[judged.query])), relevant)
+    def terms(self, judged: JudgedRun) -> Floats:
+        return (self.hits(judged) & (judged.rank <= self.normaliser(judged)[judged.query])).astype(np.float64)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return judged.relevant(self.lowest_relevant)
 
     def expected(self, judged: JudgedRun) -> Floats:
         relevant = judged.relevant(self.lowest_relevant)
@@ -283,6 +287,11 @@ class SearchLength(_Ranked):
         lengths = np.where(inside, before + within, 0.0)
         return self._or_all(judged, groups.total(lengths, judged.n))
 
+    def terms(self, judged: JudgedRun) -> Floats:
+        """One for each document read in vain; only a dense join has them all."""
+        hits = self.hits(judged)
+        return (~hits & (judged.running(hits) < self.wanted)).astype(np.float64)
+
     def _or_all(self, judged: JudgedRun, length: Floats) -> Floats:
         """The length, or all non-relevant documents where too few relevant ones were found."""
         found = judged.count(self.hits(judged))
@@ -314,6 +323,14 @@ class IPrec(_Ranked):
     def per_query(self, judged: JudgedRun) -> Floats:
         (precision,) = interpolated(judged, self.hits(judged), self.lowest_relevant, [self.recall or 0.0])
         return np.asarray(precision)
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        """The best precision, where it is first reached at sufficient recall; 0 elsewhere."""
+        hits = self.hits(judged)
+        so_far = judged.running(hits)
+        needed = _needed(self.recall or 0.0, judged.relevant(self.lowest_relevant).astype(np.int64))[judged.query]
+        best = hits & (so_far >= needed) & (so_far / judged.rank == self.per_query(judged)[judged.query])
+        return np.where(best & (judged.running(best) == 1), so_far / judged.rank, 0.0)
 
 
 class _Points(Parameter):
@@ -355,6 +372,20 @@ class InterpolatedAP(_Ranked):
         # row by row: for a single query curves.sum(axis=0) adds in another order
         mean: Floats = sum(curves, np.zeros(judged.n)) / len(points)
         return mean
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return np.zeros(len(judged.rank))
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.full(judged.n, float(len(self.recall_points())))
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        points = self.recall_points()
+        curve = interpolated(judged, self.hits(judged), self.lowest_relevant, points)[:, 0]
+        return [
+            {"what": f"best precision at recall ≥ {float(point):g}", "term": float(precision)}
+            for point, precision in zip(points, curve, strict=True)
+        ]
 
     def recall_points(self) -> list[float | Fraction]:
         """The recall points, exact."""
@@ -414,12 +445,17 @@ class LRAP(_Ranked):
     tasks: ClassVar = ("recall",)
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        groups = relevant_groups(judged, self.hits(judged))
-        last = groups.first + groups.size - 1
-        step = groups.relevant * (groups.above + groups.relevant) / last
-        relevant = judged.relevant(self.lowest_relevant)
-        sums = groups.total(step, judged.n)
-        return np.where(relevant == 0, 1.0, share(sums, relevant))
+        return np.where(judged.relevant(self.lowest_relevant) == 0, 1.0, super().per_query(judged))
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return group_terms(judged, self.hits(judged), None)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.maximum(judged.relevant(self.lowest_relevant), 1.0)
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        nothing = judged.relevant(self.lowest_relevant)[0] == 0
+        return [{"what": "nothing is relevant", "term": 1.0}] if nothing else []
 
     def expected(self, judged: JudgedRun) -> Floats:
         return self.per_query(judged)

@@ -38,6 +38,12 @@ class NumQ(_Count):
     def per_query(self, judged: JudgedRun) -> Floats:
         return np.ones(judged.n)
 
+    def terms(self, judged: JudgedRun) -> Floats:
+        return np.zeros(len(judged.rank))
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        return [{"what": "the query itself", "term": 1.0}]
+
 
 @dataclass(frozen=True, repr=False)
 class NumRet(_Count):
@@ -64,6 +70,9 @@ class NumRet(_Count):
             return judged.retrieved.astype(np.float64)
         return judged.count(judged.grade >= self.rel)
 
+    def terms(self, judged: JudgedRun) -> Floats:
+        return np.ones(len(judged.rank)) if self.rel is None else (judged.grade >= self.rel).astype(np.float64)
+
 
 @dataclass(frozen=True, repr=False)
 class NumRel(_Count):
@@ -81,6 +90,19 @@ class NumRel(_Count):
     def per_query(self, judged: JudgedRun) -> Floats:
         return judged.relevant(self.lowest_relevant)
 
+    def terms(self, judged: JudgedRun) -> Floats:
+        return (judged.grade >= self.lowest_relevant).astype(np.float64)
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        """The relevant documents that were not retrieved."""
+        found = set(judged.doc[judged.grade >= self.lowest_relevant].tolist())
+        grades = enumerate(judged.sources.qrels.judged[int(judged.qrels_at[0])].items())
+        return [
+            {"what": f"{doc}, not retrieved", "grade": grade, "term": 1.0}
+            for number, (doc, grade) in grades
+            if number not in found and grade >= self.lowest_relevant
+        ]
+
 
 @dataclass(frozen=True, repr=False)
 class NumRelRet(_Count):
@@ -94,5 +116,5 @@ class NumRelRet(_Count):
     about: ClassVar = "Counts the relevant documents anywhere in the ranking."
     parameters: ClassVar = {"rel": REL}
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        return judged.count(judged.grade >= self.lowest_relevant)
+    def terms(self, judged: JudgedRun) -> Floats:
+        return (judged.grade >= self.lowest_relevant).astype(np.float64)

@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.collection import Floats, Ints
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.judged import JudgedRun
-from cranfield.measures.base import CUTOFF, JUDGED_ONLY, Measure, Parameter, share
+from cranfield.measures.base import CUTOFF, Measure, Parameter, share
 from cranfield.measures.ties import mean_weight
 
 _JARVELIN = "Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20, 2002"
@@ -43,7 +43,6 @@ class CG(Measure):
 
     cutoff: int | None = None
     gain: str | Mapping[float, float] = "linear"
-    judged_only: bool = False
 
     name: ClassVar = "CG"
     title: ClassVar = "Cumulated gain"
@@ -55,7 +54,6 @@ class CG(Measure):
     parameters: ClassVar = {
         "cutoff": CUTOFF,
         "gain": _Gain("the gain of a grade: the grade, 2^grade − 1, or {grade: gain}", choices=("linear", "exp")),
-        "judged_only": JUDGED_ONLY,
     }
     synonyms: ClassVar = {
         "dcg": {"log2": ("gain", "linear"), "exp-log2": ("gain", "exp")},
@@ -64,7 +62,8 @@ class CG(Measure):
 
     def gains(self, grades: Floats) -> Floats:
         """The gain of each grade; a negative grade gains nothing unless a map says otherwise."""
-        linear = np.maximum(grades, 0.0)
+        # fmax: an unjudged document of a dense join has grade NaN, and gains nothing either
+        linear = np.fmax(grades, 0.0)
         if isinstance(self.gain, Mapping):
             gains = linear.copy()
             for grade, gain in self.gain.items():
@@ -83,28 +82,35 @@ class CG(Measure):
         """What the gain at a rank is divided by."""
         return np.ones(len(rank))
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        return judged.total(self._discounted(judged))
+    def terms(self, judged: JudgedRun) -> Floats:
+        # divided, not multiplied by a weight: trec_eval's last bits depend on it
+        discounted = self.gains(judged.grade) / self.divisor(judged.rank)
+        return np.where(self._inside(judged.rank), discounted, 0.0)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        columns = {"gain": self.gains(judged.grade)}
+        if (self.divisor(judged.rank) != 1).any():
+            columns["divided by"] = self.divisor(judged.rank)
+        columns[f"{'DCG' if isinstance(self, DCG) else 'CG'}@i"] = running_sum(judged, self.terms(judged))
+        return columns
 
     def expected(self, judged: JudgedRun) -> Floats:
         weight = mean_weight(judged, lambda rank: np.where(self._inside(rank), 1 / self.divisor(rank), 0.0))
         # a document without a tie adds the same bits as in per_query
         tied = self.gains(judged.grade) * weight
-        return judged.total(np.where(judged.tie_size > 1, tied, self._discounted(judged)))
+        sums = judged.total(np.where(judged.tie_size > 1, tied, self.terms(judged)))
+        return share(sums, self.normaliser(judged))
 
     def ideal(self, judged: JudgedRun) -> Floats:
-        """The value of the best ranking: all judged documents with a positive gain, by falling gain."""
-        gains, query = self.gains(judged.ideal), judged.ideal_query
-        order = np.lexsort((-gains, query))
-        gains = gains[order]
-        rank = np.arange(len(gains)) - judged.ideal_starts[query] + 1
-        positive = (gains > 0) & self._inside(rank)
-        return judged.ideal_total(np.where(positive, gains / self.divisor(rank), 0.0))
+        """The value of the best ranking."""
+        return judged.ideal_total(self.ideal_terms(judged))
 
-    def _discounted(self, judged: JudgedRun) -> Floats:
-        # divided, not multiplied by a weight: trec_eval's last bits depend on it
-        discounted = self.gains(judged.grade) / self.divisor(judged.rank)
-        return np.where(self._inside(judged.rank), discounted, 0.0)
+    def ideal_terms(self, judged: JudgedRun) -> Floats:
+        """The terms of the best ranking: all judged documents with a positive gain, by falling gain."""
+        gains, query = self.gains(judged.ideal), judged.ideal_query
+        gains = gains[np.lexsort((-gains, query))]
+        rank = np.arange(len(gains)) - judged.ideal_starts[query] + 1
+        return np.where((gains > 0) & self._inside(rank), gains / self.divisor(rank), 0.0)
 
     def _inside(self, rank: Ints) -> Any:
         return True if self.cutoff is None else rank <= self.cutoff
@@ -120,11 +126,11 @@ class NCG(CG):
     about: ClassVar = "What share of the gain that k documents could give was had: a graded recall at k."
     high: ClassVar = 1.0
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        return share(super().per_query(judged), self.ideal(judged))
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return self.ideal(judged)
 
-    def expected(self, judged: JudgedRun) -> Floats:
-        return share(super().expected(judged), self.ideal(judged))
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return super().columns(judged) | {"ideal": ideal_at(judged, self.ideal_terms(judged))}
 
 
 @dataclass(frozen=True, repr=False)
@@ -170,11 +176,31 @@ class nDCG(DCG):
     high: ClassVar = 1.0
     tasks: ClassVar = ("graded", "web")
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        return share(super().per_query(judged), self.ideal(judged))
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return self.ideal(judged)
 
-    def expected(self, judged: JudgedRun) -> Floats:
-        return share(super().expected(judged), self.ideal(judged))
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return super().columns(judged) | {"ideal": ideal_at(judged, self.ideal_terms(judged))}
+
+
+def running_sum(judged: JudgedRun, terms: Floats) -> Floats:
+    """For each hit the sum of the terms of its query up to it."""
+    sums = np.zeros(len(terms))
+    for i in range(judged.n):
+        part = slice(int(judged.starts[i]), int(judged.starts[i + 1]))
+        sums[part] = np.cumsum(terms[part])
+    return sums
+
+
+def ideal_at(judged: JudgedRun, ideal_terms: Floats) -> Floats:
+    """For each hit what the best ranking would have reached at its rank."""
+    sums = np.zeros(len(judged.rank))
+    for i in range(judged.n):
+        part = slice(int(judged.starts[i]), int(judged.starts[i + 1]))
+        own = ideal_terms[int(judged.ideal_starts[i]) : int(judged.ideal_starts[i + 1])]
+        reached = np.concatenate(([0.0], np.cumsum(own)))
+        sums[part] = reached[np.minimum(judged.rank[part], len(own))]
+    return sums
 
 
 def _log(x: Floats, base: float) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
+from cranfield.collection import Floats
 from cranfield.judged import JudgedRun
 from cranfield.measures.base import CUTOFF, REL, Measure, share
 from cranfield.measures.ties import mean_weight
@@ -31,15 +31,25 @@ class Bpref(Measure):
     tasks: ClassVar = ("incomplete",)
     parameters: ClassVar = {"rel": REL}
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        rel = self.lowest_relevant
-        relevant = judged.relevant(rel)
-        others = judged.ideal_total((judged.ideal >= 0) & (judged.ideal < rel))
-        above = judged.running((judged.grade >= 0) & (judged.grade < rel))
-        limit = relevant[judged.query]
-        most = np.minimum(others[judged.query], limit)
-        lost = np.divide(np.minimum(above, limit), most, out=np.zeros_like(above), where=most > 0)
-        return share(judged.total(np.where(judged.grade >= rel, 1 - lost, 0.0)), relevant)
+    def terms(self, judged: JudgedRun) -> Floats:
+        limit = self.normaliser(judged)[judged.query]
+        most = np.minimum(self._others(judged)[judged.query], limit)
+        above = np.minimum(self._above(judged), limit)
+        lost = np.divide(above, most, out=np.zeros_like(above), where=most > 0)
+        return np.where(judged.grade >= self.lowest_relevant, 1 - lost, 0.0)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return judged.relevant(self.lowest_relevant)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"judged non-relevant so far": self._above(judged)}
+
+    def _others(self, judged: JudgedRun) -> Floats:
+        """How many documents of each query are judged non-relevant."""
+        return judged.ideal_total((judged.ideal >= 0) & (judged.ideal < self.lowest_relevant))
+
+    def _above(self, judged: JudgedRun) -> Floats:
+        return judged.running((judged.grade >= 0) & (judged.grade < self.lowest_relevant))
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,18 +71,16 @@ class Judged(Measure):
     tasks: ClassVar = ("incomplete",)
     parameters: ClassVar = {"cutoff": CUTOFF}
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        return self._share(judged, (judged.grade >= 0) & (judged.rank <= self._limit(judged)[judged.query]))
+    def terms(self, judged: JudgedRun) -> Floats:
+        return ((judged.grade >= 0) & (judged.rank <= self.normaliser(judged)[judged.query])).astype(np.float64)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.minimum(judged.retrieved, np.inf if self.cutoff is None else self.cutoff).astype(np.float64)
 
     def expected(self, judged: JudgedRun) -> Floats:
         limit = self.cutoff
         inside = mean_weight(
             judged, lambda rank: np.ones(len(rank)) if limit is None else (rank <= limit).astype(np.float64)
         )
-        return self._share(judged, np.where(judged.grade >= 0, inside, 0.0))
-
-    def _share(self, judged: JudgedRun, weights: Any) -> Floats:
-        return share(judged.total(weights), self._limit(judged).astype(np.float64))
-
-    def _limit(self, judged: JudgedRun) -> Ints:
-        return judged.retrieved if self.cutoff is None else np.minimum(judged.retrieved, self.cutoff)
+        sums = judged.total(np.where(judged.grade >= 0, inside, 0.0))
+        return share(sums, self.normaliser(judged))

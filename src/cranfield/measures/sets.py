@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from cranfield.collection import Floats
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.judged import JudgedRun
-from cranfield.measures.base import JUDGED_ONLY, REL, Measure, Parameter, share
+from cranfield.measures.base import REL, Measure, Parameter, share
 
 DOCS = Parameter("how many documents the collection holds", least=1, most=10**15, whole=True)
 _RIJSBERGEN = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"
@@ -22,9 +22,8 @@ class _OfSet(Measure):
     """A measure of the retrieved set: no order, so no ties."""
 
     rel: float | None = None
-    judged_only: bool = False
 
-    parameters: ClassVar = {"rel": REL, "judged_only": JUDGED_ONLY}
+    parameters: ClassVar = {"rel": REL}
 
     def expected(self, judged: JudgedRun) -> Floats:
         return self.per_query(judged)
@@ -32,6 +31,12 @@ class _OfSet(Measure):
     def found(self, judged: JudgedRun) -> Floats:
         """Relevant documents retrieved."""
         return judged.count(judged.grade >= self.lowest_relevant)
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return (judged.grade >= self.lowest_relevant).astype(np.float64)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"relevant so far": judged.running(judged.grade >= self.lowest_relevant)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,8 +50,8 @@ class SetP(_OfSet):
     reference: ClassVar = _CLEVERDON
     tasks: ClassVar = ("sets",)
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        return share(self.found(judged), judged.retrieved.astype(np.float64))
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return judged.retrieved.astype(np.float64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,8 +65,8 @@ class SetR(_OfSet):
     reference: ClassVar = _CLEVERDON
     tasks: ClassVar = ("sets", "recall")
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        return share(self.found(judged), judged.relevant(self.lowest_relevant))
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return judged.relevant(self.lowest_relevant)
 
 
 @dataclass(frozen=True, repr=False)
@@ -84,12 +89,13 @@ class SetF(_OfSet):
         "beta": Parameter("how many times recall matters as much as precision", least=0, most=1e9),
     }
 
-    def per_query(self, judged: JudgedRun) -> Floats:
-        found = self.found(judged)
-        precision = share(found, judged.retrieved.astype(np.float64))
-        recall = share(found, judged.relevant(self.lowest_relevant))
-        weight = self.beta**2
-        return share((weight + 1) * precision * recall, weight * precision + recall)
+    # with P = found/retrieved and R = found/relevant the formula is (β² + 1)·found / (β²·relevant + retrieved)
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return (self.beta**2 + 1) * super().terms(judged)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return self.beta**2 * judged.relevant(self.lowest_relevant) + judged.retrieved
 
 
 @dataclass(frozen=True, repr=False)
@@ -132,6 +138,12 @@ class Fallout(_OfCollection):
         _, wrong, not_relevant = self.table(judged)
         return share(wrong, not_relevant)
 
+    def terms(self, judged: JudgedRun) -> Floats:
+        return 1 - super().terms(judged)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return self.table(judged)[2]
+
 
 @dataclass(frozen=True, repr=False)
 class SetAccuracy(_OfCollection):
@@ -151,3 +163,10 @@ class SetAccuracy(_OfCollection):
         found, wrong, not_relevant = self.table(judged)
         right: Floats = found + not_relevant - wrong
         return right / float(self.docs or 1)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.full(judged.n, float(self.docs or 1))
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        _, wrong, not_relevant = self.table(judged)
+        return [{"what": "neither relevant nor retrieved", "term": float(not_relevant[0] - wrong[0])}]

@@ -70,6 +70,19 @@ def precision_sum(groups: Groups, cutoff: int | None) -> Floats:
     return np.where(groups.size > 1, inside * groups.relevant / groups.size, alone)
 
 
+def group_terms(judged: JudgedRun, relevant: Bools, cutoff: int | None) -> Floats:
+    """For each relevant hit the precision at the last place of its group; 0 if that is beyond the cutoff."""
+    last = judged.tie_first + judged.tie_size - 1
+    # relevant documents down to the end of the group: those so far, and those of the group still to come
+    so_far = judged.running(relevant)
+    after = np.zeros(len(so_far))
+    after[:-1] = np.where((judged.query[1:] == judged.query[:-1]) & (last[1:] == last[:-1]), 1.0, 0.0)
+    ends = np.flatnonzero(after == 0)
+    found = so_far[ends[np.searchsorted(ends, np.arange(len(so_far)))]] if len(so_far) else so_far
+    inside = relevant if cutoff is None else relevant & (last <= cutoff)
+    return np.where(inside, found / last, 0.0)
+
+
 def first_places(size: int, relevant: int) -> Floats:
     """The chance that the first relevant document of a group stands at its 1st, 2nd, … place."""
     j = np.arange(size - relevant + 1)
