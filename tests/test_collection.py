@@ -203,3 +203,24 @@ def test_a_frame_that_cannot_be_made_says_what_to_install(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(CranfieldError, match=f"pip install '?{advice}"):
         getattr(run(), convert)()
+
+
+def test_the_columns_of_a_run_and_of_qrels_cannot_be_written_to() -> None:
+    scores = np.array([2.0, 1.0])
+    run = Run.from_rows(["q", "q"], ["a", "b"], scores, ranks=np.array([1, 2]))
+    qrels = Qrels.from_rows(["q", "q"], ["a", "b"], [1, 0], extra={"stratum": ["1", "2"]})
+    unpickled = pickle.loads(pickle.dumps(qrels))
+    for made in (run, run.of("q"), run.renamed("x"), qrels, qrels.of("q"), unpickled):
+        columns = [made.starts, *(getattr(made, name) for name in made.row_columns)]
+        for column in [*columns, *(made.extra.values() if isinstance(made, Qrels) else ())]:
+            with pytest.raises(ValueError, match="read-only"):
+                column[0] = column[1]
+    scores[0] = 9.0
+    assert run.to_dict() == {"q": {"a": 2.0, "b": 1.0}}
+
+
+def test_making_a_run_by_hand_leaves_its_columns_alone() -> None:
+    starts, docs, scores = np.array([0, 1]), np.array(["a"], dtype=object), np.array([1.0])
+    run = Run("x", ("q",), starts, docs, scores)
+    scores[0] = 2.0
+    assert not run.scores.flags.writeable

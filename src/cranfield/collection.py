@@ -24,6 +24,7 @@ Ints = NDArray[np.int64]
 Strings = NDArray[np.object_]
 OnDuplicate = Literal["error", "first", "last", "max"]
 E = TypeVar("E", bound=InputError)
+A = TypeVar("A", bound=NDArray[Any] | None)
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,15 @@ class _Grouped:
     starts: Ints
     docs: Strings
     row_columns: ClassVar[tuple[str, ...]]
+
+    def __post_init__(self) -> None:
+        for name in ("starts", *self.row_columns):
+            object.__setattr__(self, name, _read_only(getattr(self, name)))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # pickled arrays come back open to writing
+        self.__dict__.update(state)
+        self.__post_init__()
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -202,6 +212,10 @@ class Qrels(_Grouped):
     notes: tuple[str, ...] = ()
 
     row_columns: ClassVar = ("docs", "grades", "subtopics", "lines")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "extra", {key: _read_only(column) for key, column in self.extra.items()})
 
     @classmethod
     def from_rows(
@@ -436,6 +450,15 @@ def _swapped_hint(docs: Strings) -> str:
     if all(re.fullmatch(r"[+-]?\d*\.\d+([eE][+-]?\d+)?", doc) for doc in some):
         return " The doc column holds decimal numbers: are the doc and score columns swapped?"
     return ""
+
+
+def _read_only(column: A) -> A:
+    """The same column, but not to be written to: what it was made from stays as it is."""
+    if column is None:
+        return column
+    view = column.view()
+    view.flags.writeable = False
+    return view
 
 
 def _replaces(rule: OnDuplicate, kept: float, new: float) -> bool:

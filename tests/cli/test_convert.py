@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from cranfield import read_documents, read_qrels, read_run, read_topics
+from cranfield.cli.convert import FORMATS
 from tests.cli.conftest import Cranfield
 
 
@@ -63,3 +64,64 @@ def test_a_folder_that_is_not_there_is_named(cranfield: Cranfield, example: Path
     outcome = cranfield("convert", example / "bm25.run", tmp_path / "no" / "x.json")
     assert outcome.code == 2
     assert "cannot be written" in outcome.err
+
+
+def test_the_format_names_the_kind(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "in").write_text("1 a 1\n1 b 2\n")
+    outcome = cranfield("convert", tmp_path / "in", tmp_path / "out", "--from", "plain")
+    assert outcome.code == 0
+    assert (tmp_path / "out").read_text() == "1 0 a 1\n1 0 b 2\n"
+    outcome = cranfield("convert", tmp_path / "in", tmp_path / "out", "--from", "msmarco")
+    assert "run, written to" in outcome.err
+    outcome = cranfield("convert", tmp_path / "in", tmp_path / "out", "--from", "word")
+    assert outcome.code == 2
+    assert "unknown format 'word'" in outcome.err
+
+
+def test_the_format_written_is_said(cranfield: Cranfield, example: Path, tmp_path: Path) -> None:
+    outcome = cranfield("convert", example / "qrels.txt", tmp_path / "x.weird")
+    assert outcome.err.endswith("x.weird as trec.\n")
+    outcome = cranfield("convert", example / "topics.xml", tmp_path / "x.weird", "--to", "beir")
+    assert outcome.err.endswith("x.weird as beir.\n")
+
+
+def test_the_help_lists_the_formats_of_each_kind(cranfield: Cranfield) -> None:
+    text = " ".join(cranfield("convert", "--help").out.split())
+    for kind, names in FORMATS.items():
+        assert f"{kind} {' '.join(names)}" in text
+
+
+def test_the_judgments_of_rag_lines_are_said_not_to_be_in_the_run(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "rag.jsonl").write_text('{"query_id": "q", "retrieved_ids": ["a"], "relevant_ids": ["a"]}\n')
+    outcome = cranfield("convert", tmp_path / "rag.jsonl", tmp_path / "run")
+    assert "relevant_ids not in the output: no part of a run." in outcome.err
+    outcome = cranfield("convert", tmp_path / "rag.jsonl", tmp_path / "qrels", "--kind", "qrels")
+    assert "retrieved_ids not in the output: no part of qrels." in outcome.err
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "lost"),
+    [
+        ("qid,docno,score,text\nq,a,1,long\n", (), "text not in the output"),
+        ("2 qid:1 1:0.5 #docid = a\n", (), "features not in the output"),
+        ('{"query": "q", "doc": "a", "grade": 1, "assessor": "x"}\n', (), "assessor not in the output"),
+        ("1\ta wing\n2\tb\n", ("--kind", "documents", "--to", "jsonl"), ""),
+    ],
+)
+def test_values_without_a_place_are_said_to_be_lost(
+    cranfield: Cranfield, tmp_path: Path, content: str, options: tuple[str, ...], lost: str
+) -> None:
+    (tmp_path / "in").write_text(content)
+    outcome = cranfield("convert", tmp_path / "in", tmp_path / "out", *options)
+    assert outcome.code == 0
+    assert lost in outcome.err
+
+
+def test_documents_are_written_as_xml_and_lose_line_breaks_only_in_tables(
+    cranfield: Cranfield, example: Path, tmp_path: Path
+) -> None:
+    outcome = cranfield("convert", example / "documents.jsonl", tmp_path / "docs.xml")
+    assert "docs.xml as xml." in outcome.err
+    (tmp_path / "docs.jsonl").write_text('{"_id": "1", "title": "t", "text": "a\\nb"}\n')
+    outcome = cranfield("convert", tmp_path / "docs.jsonl", tmp_path / "docs.tsv")
+    assert "line breaks of 1 document not in the output" in outcome.err

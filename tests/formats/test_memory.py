@@ -153,6 +153,41 @@ def test_a_query_without_documents_is_kept() -> None:
     assert as_qrels({"q1": {}}).to_dict() == {"q1": {}}
 
 
+RAG = [
+    {"query_id": "q1", "retrieved_ids": ["b", "a"], "relevant_ids": ("a",)},
+    {"query_id": "q2", "retrieved_ids": ["c"], "relevant_ids": {"c": 2, "d": 0}},
+]
+
+
+def test_rag_style_records_are_runs_and_qrels() -> None:
+    assert as_run(RAG).to_dict() == {"q1": {"b": 1.0, "a": 0.5}, "q2": {"c": 1.0}}
+    assert as_qrels(RAG).to_dict() == {"q1": {"a": 1.0}, "q2": {"c": 2.0, "d": 0.0}}
+    scored = [{"query_id": "q", "retrieved": [{"id": "a", "score": 0.5}, {"id": "b", "score": 2}]}]
+    assert as_run(scored).to_dict() == {"q": {"a": 0.5, "b": 2.0}}
+
+
+def test_rag_style_columns_are_runs_too() -> None:
+    columns = {"query_id": ["q1", "q2"], "retrieved_ids": [["b", "a"], ["c"]]}
+    expected = {"q1": {"b": 1.0, "a": 0.5}, "q2": {"c": 1.0}}
+    assert as_run(columns).to_dict() == expected
+    for library in ("pandas", "polars"):
+        assert as_run(pytest.importorskip(library).DataFrame(columns)).to_dict() == expected
+
+
+def test_a_query_in_two_rag_style_records_is_an_error_with_both() -> None:
+    for convert in (as_run, as_qrels):
+        with pytest.raises(DuplicateError, match="^record 3: query 'q1' occurs twice, first in record 1"):
+            convert([*RAG, RAG[0]])
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_docno_is_the_document_where_there_is_a_docid_too(make: Maker) -> None:
+    columns = {"qid": ["q"] * 3, "docid": [17, 18, 19], "docno": ["a", "b", "c"], "score": [3.0, 2.0, 1.0]}
+    assert as_run(make(columns)).to_dict() == {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    columns = {"qid": ["q"] * 3, "doc_id": [17, 18, 19], "docno": ["a", "b", "c"], "label": [2, 1, 0]}
+    assert as_qrels(make(columns)).to_dict() == {"q": {"a": 2.0, "b": 1.0, "c": 0.0}}
+
+
 def test_triples_are_records() -> None:
     triples = [("q1", "d1", 2.5), ("q1", "d2", 1.5), ("q2", "d1", 0.5)]
     assert as_run(triples).to_dict() == RUN

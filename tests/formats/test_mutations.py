@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cranfield.checking import check_file, pair_up
 from cranfield.collection import Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.formats import read_qrels, read_run
@@ -45,6 +46,14 @@ QRELS = {
     "csv": b"query,doc,grade\nq1,d1,1\nq1,d2,0\n",
     "tsv": b"query\titer\tdoc\tgrade\nq1\t0\td1\t1\n",
 }
+TEXTS = [
+    b"<top>\n<num> Number: 301\n<title> wings\n<desc> Description:\nof planes\n</top>\n",
+    b"<DOC>\n<DOCNO>d1</DOCNO>\n<TEXT>a wing</TEXT>\n</DOC>\n",
+    b".I 1\n.T\nwing\n.W\nflow\n.I 2\n.W\nheat\n",
+    b'{"_id": "d1", "title": "t", "text": "x"}\n{"_id": "d2", "text": "y"}\n',
+    b"q1\ta wing\nq2\theat\n",
+    b'id,title,text\nd1,"a, b","two\nlines"\nd2,t,x\n',
+]
 # what trips parsers more often than chance would try it
 NASTY = [
     b"\0",
@@ -165,6 +174,16 @@ def test_no_file_is_too_odd_for_a_qrels_format_named_for_it(tmp_path: Path, form
     for content in [*RUNS.values(), *QRELS.values(), *NASTY, b"", b"\n\n", bytes(range(256)), b"PAR1\0\0\0\0PAR1"]:
         path.write_bytes(content)
         read_or_refused(read_qrels, path, format)
+
+
+def test_no_mutation_of_any_file_stops_a_check(tmp_path: Path) -> None:
+    generator, paths = random.Random(3), (tmp_path / "one", tmp_path / "other")
+    for _ in range(3 * ROUNDS):
+        for path in paths:
+            path.write_bytes(mutated(generator.choice([*RUNS.values(), *QRELS.values(), *TEXTS]), generator))
+        checked = [check_file(path) for path in paths]
+        assert all(one.usable or one.findings for one in checked)
+        assert all(str(finding) for part in (*checked, *pair_up(checked)) for finding in part.findings)
 
 
 def zstd(data: bytes) -> bytes:

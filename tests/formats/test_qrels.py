@@ -196,7 +196,7 @@ def test_letor_lines_name_documents_in_comments(put: Put) -> None:
 def test_letor_documents_without_a_name_are_numbered(put: Put) -> None:
     qrels = read_qrels(put("1 qid:a 1:0.5\n0 qid:b 1:1\n3 qid:a 1:2\n"))
     assert qrels.to_dict() == {"a": {"1": 1.0, "2": 3.0}, "b": {"1": 0.0}}
-    assert qrels.notes[0].startswith("3 lines name no document")
+    assert qrels.notes[0].startswith("3 lines without a document")
 
 
 @pytest.mark.parametrize("line", ["1", "1 1:0.5", "1 qid: 1:0.5", "qid:1 1"])
@@ -254,6 +254,14 @@ def test_rag_lines_hold_relevant_ids(put: Put) -> None:
     qrels = read_qrels(put("\n".join(lines)))
     assert format_of(qrels) == "rag"
     assert qrels.to_dict() == {"q1": {"a": 1.0, "7": 1.0}, "q2": {"a": 2.0, "b": 0.5}, "q3": {}}
+
+
+def test_a_query_on_two_rag_lines_is_an_error_with_both(put: Put) -> None:
+    line = '{"query_id": "q1", "relevant_ids": ["b", "a"]}'
+    with pytest.raises(DuplicateError, match="line 2: query 'q1' occurs twice, first in line 1"):
+        read_qrels(put(f"{line}\n{line}\n"))
+    with pytest.raises(DuplicateError, match="record 2: query 'q1' occurs twice, first in record 1"):
+        read_qrels(put(f"[{line},\n{line}]"))
 
 
 def test_rag_lines_without_relevant_ids_are_an_error(put: Put) -> None:
@@ -328,7 +336,7 @@ def test_queries_are_in_natural_order_and_keep_their_bytes(put: Put) -> None:
         ("trec", "", TREC),
         ("diversity", "", "1 1 a 1\n1 2 a 0\n1 2 b 2\n2 1 a 0\n"),
         ("sampled", "", "1 0 a 1 1\n1 0 b 2 -1\n2 0 a 2 0\n"),
-        ("prefs", "", "q g1 s1 a 1\nq g1 s1 b 0\nq g1 s2 a 0\n"),
+        ("prefs", "", "q g1 s1 a 1\nq g1 s1 b 0\nq g1 s2 a 0\nq g1 s2 b 0\n"),
         ("cacm", "", "01 1410 0 0\n01 1572 0 0\n02 1605 0 0\n"),
         ("beir", "query-id\tcorpus-id\tscore\n", "q\ta\t1\nq\tb\t0\np\ta\t1\n"),
         ("letor", "", "1 qid:a #docid=x\n0 qid:a #docid=y\n1 qid:b #docid=x\n"),

@@ -12,7 +12,8 @@ import pytest
 
 from cranfield.errors import DuplicateError, FormatError, InputError
 from cranfield.formats import read_qrels, read_run
-from cranfield.formats.recognise import QRELS_FORMATS, RUN_FORMATS, recognise_qrels, recognise_run
+from cranfield.formats.identify import Identity, identify
+from cranfield.formats.recognise import AS_ASKED, QRELS_FORMATS, RUN_FORMATS, recognise_qrels, recognise_run
 
 Put = Callable[..., Path]
 RUNS = {
@@ -73,6 +74,99 @@ def test_qrels_in_place_of_a_run_are_an_error(head: bytes) -> None:
 def test_a_run_without_tag_is_called_so() -> None:
     with pytest.raises(FormatError, match="five columns, expected six .* Is the tag missing"):
         recognise_run(b"1 Q0 d 1 0.5\n1 Q0 e 2 0.25\n", "x")
+
+
+@pytest.mark.parametrize("second", [b"Q0", b"0"])
+@pytest.mark.parametrize("recognise", [recognise_run, recognise_qrels])
+def test_a_run_without_tag_is_no_sampled_qrels(recognise: Callable[[bytes, str], object], second: bytes) -> None:
+    rows = [(b"1", b"a", 1, b"9.5"), (b"1", b"b", 2, b"9.5"), (b"1", b"c", 3, b"-1"), (b"2", b"a", 1, b"7")]
+    head = b"".join(b"%b %b %b %d %b\n" % (query, second, doc, rank, score) for query, doc, rank, score in rows)
+    with pytest.raises(FormatError, match="tag"):
+        recognise(head, "x")
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"1 0 a 1 1\n1 0 b 2 0\n",  # two strata are no ranking yet
+        b"1 0 a 1 0\n1 0 b 2 0\n1 0 c 3 1\n",  # a last column that rises is none of scores
+        b"1 0 a 1 1\n1 0 b 2 0\n1 0 c 2 0\n",
+    ],
+)
+def test_strata_that_count_are_not_ranks_by_themselves(head: bytes) -> None:
+    assert recognise_qrels(head, "x").format == "sampled"
+
+
+def test_sampled_qrels_with_a_repeated_document_are_not_taken_for_preferences() -> None:
+    with pytest.raises(FormatError, match="--qrels-format sampled, prefs or prels"):
+        recognise_qrels(b"q1 0 d1 1 1\nq1 0 d2 1 0\nq1 0 d1 2 1\n", "x")
+
+
+@pytest.mark.parametrize("third", [b"0", b"Q0"])
+def test_iteration_and_doc_swapped_are_called_so(third: bytes) -> None:
+    with pytest.raises(FormatError, match="the iteration and doc columns are swapped"):
+        recognise_qrels(b"1 d1 %b 1\n1 d2 %b 0\n" % (third, third), "x")
+
+
+def test_a_document_called_0_is_no_swapped_column() -> None:
+    assert recognise_qrels(b"1 1 0 1\n", "x").format == "trec"
+    assert recognise_qrels(b"1 0 0 1\n2 0 0 1\n", "x").format == "trec"
+
+
+def test_three_columns_are_a_run_only_if_ranks_begin_with_0_or_1() -> None:
+    assert recognise_run(b"1 a 3\n1 b 1\n2 a 0\n3 a 7\n", "x").format == "msmarco"
+    with pytest.raises(FormatError, match="begins with neither 0 nor 1 in most queries.*--run-format msmarco"):
+        recognise_run(b"1 a 3\n1 b 2\n2 a 5\n3 a 1\n", "x")
+    with pytest.raises(FormatError, match="repeats within a query.*--run-format msmarco"):
+        recognise_run(b"1 a 1\n1 b 1\n", "x")
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"2 qid:10 1:0.5 2:0.1\n0 qid:10 1:0.5 2:0.1\n", ("qrels", "letor")),
+        (b"2 qid:10 #docid = a\n", ("qrels", "letor")),
+        (b"1\ta b c\n2\td e f\n3\tg\n", ("topics", "tsv")),
+        (b"1\ta b c d e\n2\td e f g h\n", ("topics", "tsv")),
+        (b"1\t" + b"many words " * 40 + b"\n2\tone\n", ("documents", "tsv")),
+        (b"id,title,text\n1,a wing,of a plane\n", ("documents", "csv")),
+        (b"id\ttitle\ttext\n1\ta\tb c d\n2\ta b\tc d\n", ("documents", "tsv")),
+        (b"docno,title,body\n1,a,b\n", ("documents", "csv")),
+        (b"qid,query\n1,two words here\n2,two words here\n", ("topics", "csv")),
+        (b"1 a 1\n1 b 2\n2 a 1\n", ("run", "msmarco")),
+        (b"1 a 2\n1 b 1\n1 c 3\n1 d 4\n1 e 5\n1 f 6\n1 g 7\n", ("run", "msmarco")),
+        (b"1 a 1\n1 b 0\n", ("qrels", "plain")),
+        (b'{"q": {"a": 3, "b": 2, "c": 1}, "p": {"a": 1, "b": 1}}', ("run", "json")),
+        (b'{"q": {"a": 1, "b": 1, "c": 0}}', ("qrels", "json")),
+        (b'{"q": {"a": 1}}', ("qrels", "json")),
+        (b'{"q": {"a": 1, "b": 0.5}}', ("run", "json")),
+        (b'[{"query_id": "q", "retrieved_ids": ["a"]}]', ("run", "json")),
+        (b'[{"query_id": "q", "relevant_ids": ["a"]}]', ("qrels", "json")),
+    ],
+)
+def test_what_a_file_is_can_be_told_by_looking(content: bytes, expected: tuple[str, str]) -> None:
+    found = identify(content, "x")
+    assert (found.kind, found.format) == expected
+
+
+def test_the_reason_is_given_where_whole_numbers_decide() -> None:
+    assert "differ within each query, as scores do" in identify(b'{"q": {"a": 3, "b": 2, "c": 1}}', "x").why
+    assert "repeat within a query, as of grades" in identify(b'{"q": {"a": 1, "b": 1, "c": 0}}', "x").why
+
+
+def test_json_longer_than_the_head_is_told_by_what_there_is() -> None:
+    grades = {f"q{i}": {f"d{j}": j % 2 for j in range(50)} for i in range(100)}
+    head = json.dumps(grades).encode()
+    assert {identify(head[:end], "x").kind for end in (200, 20_000, 50_000)} == {"qrels"}
+
+
+def test_three_columns_that_could_be_either_ask_and_take_the_format_for_an_answer() -> None:
+    head = b"1 b003 2\n1 b009 1\n"
+    with pytest.raises(FormatError, match="three columns could be qrels .* or an MS MARCO run .*--run-format msmarco"):
+        identify(head, "x")
+    assert identify(head, "x", formats={"qrels": "plain"}) == Identity("qrels", "plain", AS_ASKED)
+    assert identify(head, "x", formats={"run": "msmarco", "qrels": None}) == Identity("run", "msmarco", AS_ASKED)
+    assert identify(head, "x", "run").format == "msmarco"
 
 
 @pytest.mark.parametrize("start", [0, 1])
@@ -207,7 +301,7 @@ def test_the_runs_of_trec_evals_own_tests_are_read(shared_data: Path, name: str)
 
 def test_words_after_the_tag_of_a_real_run_are_noted(shared_data: Path) -> None:
     run = read_run(shared_data / "trec_eval/results.trunc")
-    assert run.notes == ("5 lines go on after the tag (line 1): the rest is left out.",)
+    assert run.notes == ("5 lines with words after the tag, which are left out. First in line 1.",)
     assert run.tag == "STANDARD"
 
 

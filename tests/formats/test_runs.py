@@ -11,6 +11,8 @@ import pytest
 
 from cranfield.errors import CranfieldError, DuplicateError, FormatError, InputError
 from cranfield.formats import read_run
+from cranfield.formats.json_rows import read_json_run
+from cranfield.formats.opening import Input
 
 Put = Callable[..., Path]
 TREC = "q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 1.5 bm25\nq2 Q0 d1 1 0.5 bm25\n"
@@ -69,7 +71,7 @@ def test_scores_decide_and_the_rank_column_is_only_kept(put: Put) -> None:
 def test_an_unusable_rank_is_noted_and_no_error(put: Put) -> None:
     run = read_run(put("q Q0 a 1 2 t\nq Q0 b - 1 t\n"))
     assert run.ranks is None
-    assert run.notes == ("the rank column is not used: line 2 has '-', no whole number.",)
+    assert run.notes == ("line 2: the rank column is not used: '-' is no whole number.",)
 
 
 def test_queries_may_be_scattered(put: Put) -> None:
@@ -81,7 +83,7 @@ def test_queries_may_be_scattered(put: Put) -> None:
 def test_words_after_the_tag_are_left_out_and_noted(put: Put) -> None:
     run = read_run(put(TREC + "q3 Q0 d1 1 1 bm25 with some words\n"))
     assert run.to_dict() == CONTENT | {"q3": {"d1": 1.0}}
-    assert run.notes == ("1 lines go on after the tag (line 4): the rest is left out.",)
+    assert run.notes == ("line 4: 1 line with words after the tag, which are left out.",)
 
 
 def test_a_tag_of_two_words_on_every_line_is_no_riddle(put: Put) -> None:
@@ -148,6 +150,13 @@ def test_ids_in_json_may_be_whole_numbers(put: Put) -> None:
     assert read_run(put('{"query": 7, "doc": 12, "score": 1}\n')).to_dict() == {"7": {"12": 1.0}}
 
 
+def test_docno_is_the_document_where_there_is_a_docid_too(put: Put) -> None:
+    path = put("qid,docid,docno,score\nq,17,FT911-3,2\n")
+    assert read_run(path).to_dict() == {"q": {"FT911-3": 2.0}}
+    path = put('{"qid": "q", "doc_id": 17, "docno": "FT911-3", "score": 2}\n')
+    assert read_run(path).to_dict() == {"q": {"FT911-3": 2.0}}
+
+
 def test_records_without_score_are_ranked(put: Put) -> None:
     run = read_run(put("qid,docid,rank\nq,a,2\nq,b,1\n"))
     assert run.to_dict() == {"q": {"a": 0.5, "b": 1.0}}
@@ -164,7 +173,7 @@ def test_a_rank_beside_a_score_may_be_unusable(put: Put, rank: str) -> None:
     run = read_run(put(f"qid,docid,rank,score\nq,a,1,2\nq,b,{rank},1\n"))
     assert run.to_dict() == {"q": {"a": 2.0, "b": 1.0}}
     assert run.ranks is None
-    assert run.notes == ("the rank column is not used: query 'q', document 'b' has none.",)
+    assert run.notes == ("line 3: the rank column is not used: query 'q', document 'b' has none.",)
 
 
 def test_records_with_scores_and_with_ranks_do_not_mix(put: Put) -> None:
@@ -181,6 +190,19 @@ def test_rag_lines_hold_ids_best_first(put: Put) -> None:
     run = read_run(put("\n".join(lines)))
     assert run.origin is not None and run.origin.format == "rag"
     assert run.to_dict() == {"q1": {"b": 1.0, "a": 0.5}, "q2": {}}
+
+
+def test_a_query_on_two_rag_lines_is_an_error_with_both(put: Put) -> None:
+    line = '{"query_id": "q1", "retrieved_ids": ["b", "a"]}'
+    with pytest.raises(DuplicateError, match="line 3: query 'q1' occurs twice, first in line 1"):
+        read_run(put(f"{line}\n\n{line}\n"))
+
+
+def test_rag_records_may_be_an_array(put: Put) -> None:
+    records = [{"query_id": q, "retrieved_ids": ["b", "a"]} for q in ("q1", "q2")]
+    assert read_run(put(json.dumps(records))).to_dict()["q2"] == {"b": 1.0, "a": 0.5}
+    with pytest.raises(DuplicateError, match="record 3: query 'q1' occurs twice, first in record 1"):
+        read_run(put(json.dumps([*records, records[0]])))
 
 
 def test_rag_lines_may_hold_scores(put: Put) -> None:
@@ -262,8 +284,8 @@ def test_an_error_in_parquet_or_json_names_the_record_and_no_line(put: Put) -> N
 
 @pytest.mark.parametrize("wrong", [None, [], {}, True, "x", "", "0x1", "nan", 10**400])
 def test_a_wrong_score_in_json_names_query_and_document(put: Put, wrong: object) -> None:
-    with pytest.raises(InputError, match="run.json: query 'q2', document 'd7': score "):
-        read_run(put(json.dumps({"q1": {"d": 1}, "q2": {"d7": wrong}}), "run.json"))
+    with pytest.raises(InputError, match="run.json, line 7: query 'q2', document 'd7': score "):
+        read_run(put(json.dumps({"q1": {"d7": 1}, "q2": {"d": 1, "d7": wrong}}, indent=1), "run.json"))
 
 
 @pytest.mark.parametrize(
@@ -301,6 +323,16 @@ def test_a_wrong_score_in_json_names_query_and_document(put: Put, wrong: object)
 def test_json_that_cannot_be_a_run_is_an_error(put: Put, content: str) -> None:
     with pytest.raises(InputError, match="^.*run.json"):
         read_run(put(content, "run.json"))
+
+
+def test_every_wrong_value_in_json_gets_its_line_in_one_pass(put: Put) -> None:
+    values = {f"q{i}": {f"d{j}": None if j % 7 == 0 else 1 for j in range(70)} for i in range(300)}
+    problems: list[InputError] = []
+    with Input(put(json.dumps(values, indent=0))) as source:
+        read_json_run(source, problems.append)
+    lines = json.dumps(values, indent=0).split("\n")
+    assert len(problems) == 3000
+    assert [number for number, line in enumerate(lines, 1) if "null" in line] == [error.line for error in problems]
 
 
 def test_json_errors_name_the_line(put: Put) -> None:

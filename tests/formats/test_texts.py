@@ -251,6 +251,7 @@ def test_topics_come_back_as_written(format: str, tmp_path: Path) -> None:
         "trec": FULL_TOPIC,
         "xml": FULL_TOPIC,
         "jsonl": FULL_TOPIC,
+        "beir": FULL_TOPIC,
         "smart": Topic("301", FULL_TOPIC.title, fields={"type": "faceted"}),
         "tsv": Topic("301", FULL_TOPIC.title),
         "csv": replace(FULL_TOPIC, subtopics=()),
@@ -264,7 +265,9 @@ def test_topics_come_back_as_written(format: str, tmp_path: Path) -> None:
 def test_documents_come_back_as_written(format: str, tmp_path: Path) -> None:
     kept = {
         "trec": FULL_DOCUMENT,
+        "xml": FULL_DOCUMENT,
         "jsonl": FULL_DOCUMENT,
+        "beir": FULL_DOCUMENT,
         "csv": FULL_DOCUMENT,
         "smart": Document(FULL_DOCUMENT.id, FULL_DOCUMENT.text, FULL_DOCUMENT.title, {"author": "A. Author"}),
         "tsv": Document(FULL_DOCUMENT.id, FULL_DOCUMENT.text.replace("\n", " "), FULL_DOCUMENT.title),
@@ -294,10 +297,10 @@ def test_a_first_topic_that_reads_like_a_header_is_still_a_topic(tmp_path: Path)
 
 @pytest.mark.parametrize("id", ["a\tb", "a\nb", " a", "a\r"])
 def test_ids_that_a_format_cannot_hold_are_refused_and_nothing_is_written(id: str, tmp_path: Path) -> None:
-    for format in DOCUMENT_FORMATS.keys() - {"jsonl"}:
+    for format in DOCUMENT_FORMATS.keys() - {"jsonl", "beir"}:
         with pytest.raises(InputError, match="cannot keep"):
             write_documents([Document("ok", "x"), Document(id, "x")], tmp_path / "out", format)
-    for format in TOPIC_FORMATS.keys() - {"jsonl"}:
+    for format in TOPIC_FORMATS.keys() - {"jsonl", "beir"}:
         with pytest.raises(InputError, match="cannot keep"):
             write_topics([Topic(id, "x")], tmp_path / "out", format)
     assert not list(tmp_path.iterdir())

@@ -132,13 +132,64 @@ def test_what_was_written_is_recognised(tmp_path: Path, format: str, suffix: str
     assert {query: set(docs) for query, docs in run.to_dict().items()} == {"q1": {"d1", "d2"}, "q2": {"d1"}}
 
 
-@pytest.mark.parametrize("format", set(files.QRELS_WRITERS) - set(SPECIAL))
+def test_qrels_are_written_in_every_format_that_is_read() -> None:
+    assert set(files.QRELS_WRITERS) == set(files.QRELS_READERS)
+    assert set(files.RUN_WRITERS) == set(files.RUN_READERS)
+
+
+@pytest.mark.parametrize("format", sorted(set(files.QRELS_WRITERS) - set(SPECIAL) - {"cranfield", "cacm", "cisi"}))
 def test_written_qrels_are_recognised(tmp_path: Path, format: str) -> None:
     write_qrels(QRELS, tmp_path / "file", format)
     back = read_qrels(tmp_path / "file")
-    same = {"diversity": "trec", "tsv": "beir"}
+    same = {"diversity": "trec", "med": "trec", "tsv": "beir"}
     assert back.origin is not None and back.origin.format == same.get(format, format)
     assert back.to_dict() == QRELS.to_dict()
+
+
+def test_cranfield_codes_are_5_less_the_grade(tmp_path: Path) -> None:
+    qrels = Qrels.from_rows(["1", "1", "2"], ["a", "b", "c"], [4, 0, 1])
+    assert write_qrels(qrels, tmp_path / "file", "cranfield") == ()
+    assert (tmp_path / "file").read_text() == "1 a 1\n1 b 5\n2 c 4\n"
+    assert read_qrels(tmp_path / "file", "cranfield").to_dict() == qrels.to_dict()
+
+
+@pytest.mark.parametrize("grade", [-1, 5, 0.5])
+def test_a_grade_that_cranfield_has_no_code_for_is_refused(tmp_path: Path, grade: float) -> None:
+    qrels = Qrels.from_rows(["1", "2"], ["a", "b"], [1, grade])
+    with pytest.raises(InputError, match=f"query '2', document 'b': grade {grade} has no code .* 0 to 4"):
+        write_qrels(qrels, tmp_path / "file", "cranfield")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("format", ["cacm", "cisi"])
+def test_lists_of_relevant_pairs_hold_only_these_and_say_so(tmp_path: Path, format: str) -> None:
+    qrels = Qrels.from_rows(["1", "1", "1", "02"], ["a", "b", "c", "d"], [1, 0, 3, 1])
+    assert write_qrels(qrels, tmp_path / "file", format) == (
+        f"1 judgment below grade 1 not in the output: {format} lists relevant pairs only.",
+        f"1 grade above 1 became 1: {format} lists relevant pairs only.",
+        f"zeros at the beginning of ids will not be read back: {format} pads ids with them.",
+    )
+    assert (tmp_path / "file").read_text() == "1 a 0 0\n1 c 0 0\n02 d 0 0\n"
+    assert read_qrels(tmp_path / "file").to_dict() == {"1": {"a": 1.0, "c": 1.0}, "2": {"d": 1.0}}
+
+
+def test_one_relevant_document_for_all_queries_is_still_a_list_of_pairs(tmp_path: Path) -> None:
+    write_qrels(Qrels.from_rows(["1", "2"], ["a", "a"], [1, 1]), tmp_path / "file", "cacm")
+    assert read_qrels(tmp_path / "file").to_dict() == {"1": {"a": 1.0}, "2": {"a": 1.0}}
+
+
+def test_letor_lines_name_the_document_in_a_comment(tmp_path: Path) -> None:
+    assert write_qrels(QRELS, tmp_path / "file", "letor") == ()
+    assert (tmp_path / "file").read_text().splitlines()[0] == "1 qid:q1 #docid = d1"
+    for queries, docs in ((["a b"], ["d"]), (["q"], ["a b"]), (["q#1"], ["d"])):
+        with pytest.raises(InputError, match="white space|comment"):
+            write_qrels(Qrels.from_rows(queries, docs, [1]), tmp_path / "other", "letor")
+
+
+def test_rag_lines_hold_grades_and_queries_without_any(tmp_path: Path) -> None:
+    qrels = Qrels.from_rows(["q"] * 3, ["a", "a", "b"], [1, 2, 0], subtopics=["1", "2", "1"], empty_queries=["p"])
+    assert len(write_qrels(qrels, tmp_path / "file", "rag")) == 2
+    assert read_qrels(tmp_path / "file").to_dict() == {"p": {}, "q": {"a": 2.0, "b": 0.0}}
 
 
 @pytest.mark.parametrize("format", ["msmarco", "rag"])
@@ -199,23 +250,21 @@ def test_ids_that_parquet_cannot_hold_are_refused(tmp_path: Path) -> None:
 def test_what_a_format_cannot_hold_is_said(tmp_path: Path) -> None:
     path = tmp_path / "file"
     run = Run.from_rows(["q"], ["d"], [1.0], ranks=np.array([3]), tag="mine", empty_queries=["p"])
-    assert write_run(run, path, "trec") == (
-        "1 queries without any document are not in the output: trec cannot hold them.",
-    )
+    assert write_run(run, path, "trec") == ("1 query without any document not in the output: trec cannot hold it.",)
     assert write_run(run, path, "json") == (
         "the rank column is not in the output: json cannot hold it.",
         "the tag 'mine' is not in the output: only trec holds it.",
     )
     subtopics = Qrels.from_rows(["q"] * 3, ["a", "a", "b"], [1, 2, 0], subtopics=["1", "2", "1"], empty_queries=["p"])
     assert write_qrels(subtopics, path, "json") == (
-        "subtopics are not in the output: json cannot hold them.",
-        "1 judgments are not in the output: a document judged twice keeps the highest grade.",
+        "subtopics not in the output: json cannot hold it.",
+        "1 judgment not in the output: a document judged twice keeps the highest grade.",
     )
     assert read_qrels(path).to_dict() == {"p": {}, "q": {"a": 2.0, "b": 0.0}}
     assert len(write_qrels(subtopics, path, "plain")) == 3
     assert read_qrels(path, "plain").to_dict() == {"q": {"a": 2.0, "b": 0.0}}
     assert write_qrels(subtopics, path, "csv") == (
-        "1 queries without any judgment are not in the output: csv cannot hold them.",
+        "1 query without any judgment not in the output: csv cannot hold it.",
     )
 
 
@@ -223,7 +272,7 @@ def test_preferences_written_as_qrels_can_be_read(tmp_path: Path) -> None:
     extra = {"subgroup": ["s1", "s2", "s1"]}
     prefs = Qrels.from_rows(["q"] * 3, ["a", "a", "b"], [1, 2, 0], extra=extra)
     assert write_qrels(prefs, tmp_path / "file", "trec") == (
-        "1 judgments are not in the output: a document judged twice keeps the highest grade.",
+        "1 judgment not in the output: a document judged twice keeps the highest grade.",
         "subgroup not in the output: trec cannot hold it.",
     )
     assert read_qrels(tmp_path / "file").to_dict() == {"q": {"a": 2.0, "b": 0.0}}
@@ -258,8 +307,8 @@ def test_the_suffix_names_the_format(tmp_path: Path, name: str, format: str) -> 
 
 
 def test_an_unknown_format_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(FormatError, match="cannot write the format 'letor': expected one of trec"):
-        write_qrels(QRELS, tmp_path / "file", "letor")
+    with pytest.raises(FormatError, match="cannot write the format 'word': expected one of trec"):
+        write_qrels(QRELS, tmp_path / "file", "word")
 
 
 @pytest.mark.parametrize(

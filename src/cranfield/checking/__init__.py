@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from cranfield.checking.findings import Checked, Finding
+from cranfield.checking.findings import Checked, Finding, Unit, unit_of
 from cranfield.checking.pairs import Pair, pair_up
-from cranfield.checking.qrels import qrels_findings, swapped_columns
+from cranfield.checking.qrels import qrels_findings
 from cranfield.checking.runs import run_findings
 from cranfield.errors import CranfieldError, InputError
 from cranfield.formats.files import QRELS_READERS, RUN_READERS
@@ -21,7 +21,12 @@ from cranfield.wording import counted
 __all__ = ["Checked", "Finding", "Pair", "check_file", "pair_up"]
 
 
-def check_file(path: PathLike, kind: Kind | None = None, format: str | None = None) -> Checked:
+def check_file(
+    path: PathLike,
+    kind: Kind | None = None,
+    run_format: str | None = None,
+    qrels_format: str | None = None,
+) -> Checked:
     """What a file is and everything wrong or suspicious in it."""
     problems: list[InputError] = []
     identity = None
@@ -29,14 +34,14 @@ def check_file(path: PathLike, kind: Kind | None = None, format: str | None = No
     try:
         with Input(path) as source:
             name = source.name
-            identity = identify(source.head, source.name, kind, format)
+            identity = identify(source.head, source.name, kind, {"run": run_format, "qrels": qrels_format})
             if identity.kind == "run":
                 rows = RUN_READERS[identity.format](source, problems.append)
                 return _checked_run(rows, name, identity, problems)
             if identity.kind == "qrels":
                 judgments = QRELS_READERS[identity.format](source, problems.append, GRADE_WORDS)
                 return _checked_qrels(judgments, name, identity, problems)
-            return _checked_texts(source, identity)
+            return _checked_texts(source, identity, problems)
     except InputError as error:
         return Checked(name, identity, "", (*map(_problem, problems), _problem(error)))
     except CranfieldError as error:
@@ -44,54 +49,54 @@ def check_file(path: PathLike, kind: Kind | None = None, format: str | None = No
 
 
 def _checked_run(rows: RunRows, name: str, identity: Identity, problems: list[InputError]) -> Checked:
-    repeated = list(_repeats(rows.queries, rows.docs, rows.lines, [""] * len(rows.docs), "retrieved"))
+    unit = unit_of(identity.format)
+    repeated = list(_repeats(rows.queries, rows.docs, rows.lines, [""] * len(rows.docs), "retrieved", unit))
     run = rows.run(display_name(name), None, "first")
-    # repeated documents are findings of their own, with lines
-    notes = tuple(note for note in run.notes if "--on-duplicate" not in note)
-    run = replace(run, notes=notes)
     counts = f"{counted(len(run.queries), 'query')}, {counted(len(rows.docs), 'document')}"
-    findings = (*map(_problem, problems), *repeated, *run_findings(run))
+    findings = (*map(_problem, problems), *_told_by(unit, [*repeated, *run_findings(run, rows)]))
     return Checked(name, identity, counts, _unless_empty(findings, rows.docs, "document"), run)
 
 
 def _checked_qrels(rows: QrelsRows, name: str, identity: Identity, problems: list[InputError]) -> Checked:
+    unit = unit_of(identity.format)
     within = [
         f"{subtopic}\t{subgroup}"
         for subtopic, subgroup in zip(rows.subtopics, rows.extra.get("subgroup", rows.subtopics), strict=True)
     ]
-    repeated = list(_repeats(rows.queries, rows.docs, rows.lines, within, "judged", rows.grades))
+    repeated = list(_repeats(rows.queries, rows.docs, rows.lines, within, "judged", unit, rows.grades))
     qrels = rows.qrels(display_name(name), None, "first")
-    notes = tuple(note for note in qrels.notes if "--on-duplicate" not in note)
-    qrels = replace(qrels, notes=notes)
     counts = f"{counted(len(qrels.queries), 'query')}, {counted(len(rows.docs), 'judgment')}"
-    swapped = swapped_columns(rows.docs, rows.grades)
-    findings = (*map(_problem, problems), *swapped, *repeated, *qrels_findings(qrels))
+    findings = (*map(_problem, problems), *_told_by(unit, [*repeated, *qrels_findings(qrels, rows)]))
     return Checked(name, identity, counts, _unless_empty(findings, rows.docs, "judgment"), qrels)
 
 
-def _checked_texts(source: Input, identity: Identity) -> Checked:
-    ids: dict[str, int] = {}
+def _checked_texts(source: Input, identity: Identity, problems: list[InputError]) -> Checked:
+    lines: dict[str, int] = {}
     findings: list[Finding] = []
-    for number, (id_, text, line) in enumerate(_texts(source, identity), 1):
-        if id_ in ids:
-            message = f"id {id_!r} occurs twice, as number {ids[id_]:,} and {number:,}."
+    for id_, text, line in _texts(source, identity, problems):
+        if id_ in lines:
+            message = f"id {id_!r} occurs twice, first in line {lines[id_]}."
             findings.append(Finding("error", "repeated id", message, line))
-        ids.setdefault(id_, number)
+        lines.setdefault(id_, line)
         if not text.strip():
             findings.append(Finding("warning", "empty text", f"{id_!r} has no text.", line))
-    counts = counted(len(ids), identity.kind.rstrip("s"))
-    checked = _unless_empty(tuple(findings), list(ids), identity.kind.rstrip("s"))
-    return Checked(source.name, identity, counts, checked, ids=frozenset(ids))
+    noun = identity.kind.removesuffix("s")
+    checked = _unless_empty((*map(_problem, problems), *findings), list(lines), noun)
+    return Checked(source.name, identity, counted(len(lines), noun), checked, ids=lines)
 
 
-def _texts(source: Input, identity: Identity) -> Iterator[tuple[str, str, int | None]]:
+def _texts(source: Input, identity: Identity, problems: list[InputError]) -> Iterator[tuple[str, str, int]]:
     """(id, text, line) of topics or documents."""
     if identity.kind == "topics":
-        for line, topic in topics_in(source, identity.format):
+        for line, topic in topics_in(source, identity.format, problems.append):
             yield topic.id, topic.title + topic.description + topic.narrative, line
     else:
-        for document in documents_in(source, identity.format):
-            yield document.id, document.title + document.text, None
+        for line, document in documents_in(source, identity.format, problems.append):
+            yield document.id, document.title + document.text, line
+
+
+def _told_by(unit: Unit, findings: Iterable[Finding]) -> Iterator[Finding]:
+    return (replace(finding, unit=unit) for finding in findings)
 
 
 def _repeats(
@@ -100,6 +105,7 @@ def _repeats(
     lines: list[int],
     within: list[str],
     verb: str,
+    unit: Unit,
     grades: list[float] | None = None,
 ) -> Iterator[Finding]:
     """A document twice for the same query (and subtopic): an error, unless it is judged the same."""
@@ -111,7 +117,7 @@ def _repeats(
         harmless = grades is not None and grades[first] == grades[i]
         with_grades = f" with grades {grades[first]:g} and {grades[i]:g}" if grades is not None else ""
         message = (
-            f"document {key[1]!r} is {verb} twice for query {key[0]!r}{with_grades}, first in line {lines[first]}."
+            f"document {key[1]!r} is {verb} twice for query {key[0]!r}{with_grades}, first in {unit} {lines[first]}."
         )
         yield Finding("warning" if harmless else "error", "duplicate", message, lines[i])
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from cranfield.collection import Qrels, Run
 from cranfield.formats.identify import Identity
+from cranfield.formats.rows import placed
 
 Level = Literal["error", "warning", "info"]
+Unit = Literal["line", "record"]
 
 
 @dataclass(frozen=True)
@@ -20,17 +23,21 @@ class Finding:
     message: str
     line: int | None = None
     count: int = 1  # how many such there are, the line being that of the first
+    unit: Unit = "line"  # what `line` counts: JSON and Parquet have records instead
+    file: str | None = None  # which of two files the line is in
 
     def __str__(self) -> str:
-        if self.line is None:
-            return self.message
-        return f"line {self.line}: {self.message}" if self.count == 1 else f"{self.message} First in line {self.line}."
+        file = "" if self.file is None else f"{self.file}, "
+        return placed(self.message, self.count, None if self.line is None else f"{file}{self.unit} {self.line}")
 
     def record(self) -> dict[str, Any]:
+        place = {"file": self.file} if self.file is not None else {}
         return {
             "level": self.level,
             "about": self.about,
-            "line": self.line,
+            **place,
+            "line": self.line if self.unit == "line" else None,
+            **({"record": self.line} if self.unit == "record" else {}),
             "count": self.count,
             "message": self.message,
         }
@@ -45,11 +52,15 @@ class Checked:
     counts: str
     findings: tuple[Finding, ...]
     value: Run | Qrels | None = None
-    ids: frozenset[str] = field(default_factory=frozenset)  # of topics or documents
+    ids: Mapping[str, int] = field(default_factory=dict)  # of topics or documents, with the line of each
 
     @property
     def usable(self) -> bool:
         return not any(finding.level == "error" for finding in self.findings)
+
+    @property
+    def unit(self) -> Unit:
+        return unit_of(self.identity.format) if self.identity else "line"
 
     def record(self) -> dict[str, Any]:
         identity = self.identity
@@ -62,3 +73,8 @@ class Checked:
             "usable": self.usable,
             "findings": [finding.record() for finding in self.findings],
         }
+
+
+def unit_of(format: str) -> Unit:
+    """What rows of a format are told by."""
+    return "record" if format in ("json", "parquet") else "line"

@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from cranfield.checking import Checked, Finding, Pair, check_file, pair_up
-from cranfield.cli.options import echo, on_terminal, progress
+from cranfield.cli.options import echo, format_options, on_terminal, progress
+from cranfield.formats.identify import Kind
 
 COLOURS = {"error": "red", "warning": "yellow", "info": None}
 MOST = 5  # findings of one kind that text output shows
@@ -24,23 +25,32 @@ MOST = 5  # findings of one kind that text output shows
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="What to print."
 )
 @click.option("--all", "all_", is_flag=True, help=f"Print every finding; otherwise the first {MOST} of each kind.")
-def command(files: tuple[str, ...], kind: str | None, format_: str, all_: bool) -> None:
+@format_options
+def command(
+    files: tuple[str, ...],
+    kind: Kind | None,
+    format_: str,
+    all_: bool,
+    run_format: str | None,
+    qrels_format: str | None,
+) -> None:
     """Say what each file is and everything wrong or suspicious in it.
 
-    Runs, qrels, topics and documents; given together, their ids are compared. Exit code 2 if a file is unusable.
+    Runs, qrels, topics and documents; given together, their ids are compared. Exit code 2 if a file is unusable, or
+    if qrels and a run have no query in common.
 
     \b
     Example:
       cranfield check qrels.txt bm25.run
     """
-    checked = [check_file(file, kind) for file in progress(list(files), "checking")]  # type: ignore[arg-type]
+    checked = [check_file(file, kind, run_format, qrels_format) for file in progress(list(files), "checking")]
     pairs = pair_up(checked)
     if format_ == "json":
         content = {"files": [one.record() for one in checked], "pairs": [pair.record() for pair in pairs]}
         echo(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     else:
         echo("\n".join(_text(checked, pairs, len(files) * 10**9 if all_ else MOST)) + "\n")
-    if not all(one.usable for one in checked):
+    if not (all(one.usable for one in checked) and all(pair.usable for pair in pairs)):
         raise SystemExit(2)
 
 

@@ -2,41 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Iterable
 
 import click
 
+from cranfield.collection import OnDuplicate
 from cranfield.errors import FormatError
-from cranfield.formats import (
-    read_documents,
-    read_qrels,
-    read_run,
-    read_topics,
-    write_documents,
-    write_qrels,
-    write_run,
-    write_topics,
-)
-from cranfield.formats.files import QRELS_WRITERS, RUN_WRITERS
+from cranfield.formats import read_documents, read_topics, write_documents, write_qrels, write_run, write_topics
+from cranfield.formats.files import QRELS_WRITERS, RUN_WRITERS, qrels_format, qrels_rows, run_format, run_rows
 from cranfield.formats.identify import Kind, identify
-from cranfield.formats.opening import Input, expand
-from cranfield.formats.texts import DOCUMENT_FORMATS, TOPIC_FORMATS
+from cranfield.formats.opening import Input, display_name, expand
+from cranfield.formats.texts import DOCUMENT_FORMATS, TOPIC_FORMATS, document_format, topic_format
 
-KINDS = {"run": RUN_WRITERS, "qrels": QRELS_WRITERS, "topics": TOPIC_FORMATS, "documents": DOCUMENT_FORMATS}
+FORMATS: dict[Kind, tuple[str, ...]] = {
+    "run": tuple(RUN_WRITERS),
+    "qrels": tuple(QRELS_WRITERS),
+    "topics": tuple(TOPIC_FORMATS),
+    "documents": tuple(DOCUMENT_FORMATS),
+}
+LISTED = "\n".join(
+    textwrap.fill(" ".join(names), 78, initial_indent=f"  {kind:<11}", subsequent_indent=" " * 13)
+    for kind, names in FORMATS.items()
+)
 
 
-@click.command(name="convert")
+@click.command(name="convert", epilog=f"\b\nFormats:\n{LISTED}")
 @click.argument("source", metavar="IN")
 @click.argument("target", metavar="OUT")
-@click.option("--kind", type=click.Choice(list(KINDS)), help="What IN is, if not recognised.")
+@click.option("--kind", type=click.Choice(list(FORMATS)), help="What IN is, if not recognised.")
 @click.option("--from", "from_", metavar="FORMAT", help="Format of IN, if not recognised.")
 @click.option("--to", metavar="FORMAT", help="Format of OUT. [default: by its suffix]")
 @click.option(
-    "--on-duplicate", type=click.Choice(["error", "first", "last", "max"]), default="error", show_default=True
+    "--on-duplicate",
+    type=click.Choice(["error", "first", "last", "max"]),
+    default="error",
+    show_default=True,
+    help="A document twice for the same query.",
 )
 @click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
 def command(
-    source: str, target: str, kind: Kind | None, from_: str | None, to: str | None, on_duplicate: str, quiet: bool
+    source: str,
+    target: str,
+    kind: Kind | None,
+    from_: str | None,
+    to: str | None,
+    on_duplicate: OnDuplicate,
+    quiet: bool,
 ) -> None:
     """Turn a run, qrels, topics or documents of any format into any other.
 
@@ -48,40 +60,62 @@ def command(
       cranfield convert bm25.run bm25.json
       cranfield convert qrels.txt qrels.parquet
     """
-    kind = kind or _kind(source)
-    if to is not None and to not in KINDS[kind]:
-        raise FormatError(f"cannot write {kind} as {to!r}: expected one of {', '.join(KINDS[kind])}.")
-    losses = _CONVERT[kind](source, target, from_, to, on_duplicate)
+    kind = kind or _kind(source, from_)
+    for format in (from_, to):
+        if format is not None and format not in FORMATS[kind]:
+            raise FormatError(f"{format!r} is no format of {kind}: expected one of {', '.join(FORMATS[kind])}.")
+    written, losses = _CONVERT[kind](source, target, from_, to, on_duplicate)
     if not quiet:
-        click.echo("\n".join([f"{source}: {kind}, written to {target}.", *losses]), err=True)
+        click.echo("\n".join([f"{source}: {kind}, written to {target} as {written}.", *losses]), err=True)
 
 
-def _kind(source: str) -> Kind:
+def _kind(source: str, from_: str | None) -> Kind:
+    """What the input is: by its format, if that belongs to one kind only, and else by looking."""
+    kinds = [kind for kind, names in FORMATS.items() if from_ in names]
+    if from_ is not None and not kinds:
+        every = sorted({name for names in FORMATS.values() for name in names})
+        raise FormatError(f"unknown format {from_!r}: expected one of {', '.join(every)}.")
+    if len(kinds) == 1:
+        return kinds[0]
     if source == "-":
         raise FormatError("standard input can be read only once: say what it is with --kind.")
     with Input(expand(source)[0]) as opened:
         return identify(opened.head, opened.name).kind
 
 
-def _run(source: str, target: str, from_: str | None, to: str | None, on_duplicate: str) -> tuple[str, ...]:
-    run = read_run(source, from_, on_duplicate=on_duplicate)  # type: ignore[arg-type]
-    return (*run.notes, *write_run(run, target, to))
+Outcome = tuple[str, tuple[str, ...]]  # the format written, and what is lost
 
 
-def _qrels(source: str, target: str, from_: str | None, to: str | None, on_duplicate: str) -> tuple[str, ...]:
-    qrels = read_qrels(source, from_, on_duplicate=on_duplicate)  # type: ignore[arg-type]
-    return (*qrels.notes, *write_qrels(qrels, target, to))
+def _run(source: str, target: str, from_: str | None, to: str | None, on_duplicate: OnDuplicate) -> Outcome:
+    rows, origin = run_rows(source, from_)
+    run = rows.run(display_name(source), origin, on_duplicate)
+    format = run_format(target, to)
+    return format, (*run.notes, *_left_out(rows.left_out, "a run"), *write_run(run, target, format))
 
 
-def _topics(source: str, target: str, from_: str | None, to: str | None, _: str) -> tuple[str, ...]:
-    return write_topics(read_topics(source, from_), target, to)
+def _qrels(source: str, target: str, from_: str | None, to: str | None, on_duplicate: OnDuplicate) -> Outcome:
+    rows, origin = qrels_rows(source, from_)
+    qrels = rows.qrels(display_name(source), origin, on_duplicate)
+    format = qrels_format(qrels, target, to)
+    return format, (*qrels.notes, *_left_out(rows.left_out, "qrels"), *write_qrels(qrels, target, format))
 
 
-def _documents(source: str, target: str, from_: str | None, to: str | None, _: str) -> tuple[str, ...]:
-    return write_documents(read_documents(source, from_), target, to)
+def _topics(source: str, target: str, from_: str | None, to: str | None, _: OnDuplicate) -> Outcome:
+    format = topic_format(target, to)
+    return format, write_topics(read_topics(source, from_), target, format)
 
 
-_CONVERT: dict[str, Callable[[str, str, str | None, str | None, str], tuple[str, ...]]] = {
+def _documents(source: str, target: str, from_: str | None, to: str | None, _: OnDuplicate) -> Outcome:
+    format = document_format(target, to)
+    return format, write_documents(read_documents(source, from_), target, format)
+
+
+def _left_out(names: Iterable[str], kind: str) -> list[str]:
+    listed = ", ".join(names)
+    return [f"{listed} not in the output: no part of {kind}."] if listed else []
+
+
+_CONVERT: dict[Kind, Callable[[str, str, str | None, str | None, OnDuplicate], Outcome]] = {
     "run": _run,
     "qrels": _qrels,
     "topics": _topics,

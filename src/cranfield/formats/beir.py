@@ -11,9 +11,10 @@ from functools import lru_cache
 from cranfield.collection import Document, Subtopic, Topic, id_bytes, shown
 from cranfield.errors import InputError
 from cranfield.formats.opening import Input
+from cranfield.formats.values import OnProblem, each
 
 # MS MARCO v2 passages carry both `pid` and the `docid` of the page they come from: the passage comes first
-DOCUMENT_ID = ("_id", "id", "pid", "doc_id", "docid", "docno", "document_id", "passage_id", "identifier")
+DOCUMENT_ID = ("_id", "id", "pid", "docno", "doc_id", "docid", "document_id", "passage_id", "identifier")
 DOCUMENT_TEXT = ("text", "contents", "content", "body", "passage", "abstract")
 DOCUMENT_TITLE = ("title", "headline")
 TOPIC_ID = (
@@ -37,16 +38,14 @@ METADATA = "metadata"
 _HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 
-def read_topics(source: Input) -> Iterator[tuple[int, Topic]]:
+def read_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics from JSON lines, each with its line."""
-    for line, record in _objects(source):
-        yield line, topic_from(record, source.name, line)
+    return each(_objects(source, problem), lambda line, record: topic_from(record, source.name, line), problem)
 
 
-def read_documents(source: Input) -> Iterator[Document]:
-    """Documents from JSON lines."""
-    for line, record in _objects(source):
-        yield document_from(record, source.name, line)
+def read_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
+    """Documents from JSON lines, each with its line."""
+    return each(_objects(source, problem), lambda line, record: document_from(record, source.name, line), problem)
 
 
 def write_topics(topics: Iterable[Topic]) -> Iterator[str]:
@@ -217,7 +216,7 @@ class _Values:
         return {key: text for key, text in texts.items() if text}
 
 
-def _objects(source: Input) -> Iterator[tuple[int, dict[str, object]]]:
+def _objects(source: Input, problem: OnProblem) -> Iterator[tuple[int, dict[str, object]]]:
     for line, data in source.lines():
         if not data.strip():
             continue
@@ -225,7 +224,8 @@ def _objects(source: Input) -> Iterator[tuple[int, dict[str, object]]]:
         if record is None:
             start = shown(data[:40].decode("utf-8", "replace"))
             message = f"expected a JSON object on a line of its own, found {start}."
-            raise InputError(message, source.name, line)
+            problem(InputError(message, source.name, line))
+            continue
         yield line, record
 
 

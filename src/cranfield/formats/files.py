@@ -22,6 +22,7 @@ from cranfield.formats.recognise import (
 )
 from cranfield.formats.rows import QrelsRows, RunRows
 from cranfield.formats.values import GRADE_WORDS, OnProblem, stop
+from cranfield.wording import counted
 
 RUN_READERS: Mapping[str, Callable[[Input, OnProblem], RunRows]] = {
     "trec": trec.read_trec_run,
@@ -66,13 +67,19 @@ RUN_WRITERS: Mapping[str, Callable[[Run, BinaryIO], None]] = {
 QRELS_WRITERS: Mapping[str, Callable[[Qrels, BinaryIO], None]] = {
     "trec": partial(trec.write_qrels, layout="trec"),
     "diversity": partial(trec.write_qrels, layout="trec"),
+    "med": partial(trec.write_qrels, layout="trec"),
     "sampled": partial(trec.write_qrels, layout="sampled"),
     "prefs": partial(trec.write_qrels, layout="prefs"),
     "prels": partial(trec.write_qrels, layout="prels"),
     "plain": partial(trec.write_qrels, layout="plain"),
+    "cranfield": trec.write_cranfield_qrels,
+    "cacm": trec.write_cacm_qrels,
+    "cisi": trec.write_cacm_qrels,
+    "letor": letor.write_letor_qrels,
     "beir": partial(tabular.write_delimited, delimiter="\t"),
     "json": json_rows.write_json_qrels,
     "jsonl": json_rows.write_jsonl,
+    "rag": json_rows.write_rag_qrels,
     "csv": partial(tabular.write_delimited, delimiter=","),
     "tsv": partial(tabular.write_delimited, delimiter="\t"),
     "parquet": tabular.write_parquet,
@@ -91,13 +98,7 @@ def read_run(
     path: PathLike, format: str | None = None, *, name: str | None = None, on_duplicate: OnDuplicate = "error"
 ) -> Run:
     """Read a run from a file in any format; `-` is standard input."""
-    with Input(path) as source:
-        chosen = _chosen(format, RUN_FORMATS, "--run-format") or recognise_run(source.head, source.name)
-        with _saying(chosen):
-            rows = RUN_READERS[chosen.format](source, stop)
-        origin = Origin(source.name, chosen.format, chosen.why, source.sha256)
-    if not rows.docs and not rows.empty:
-        raise InputError(f"no document in this run (read as {chosen.format}: {chosen.why}).", origin.file)
+    rows, origin = run_rows(path, format)
     return rows.run(name or display_name(path), origin, on_duplicate)
 
 
@@ -109,6 +110,26 @@ def read_qrels(
     on_duplicate: OnDuplicate = "error",
 ) -> Qrels:
     """Read judgments from a file in any format; `-` is standard input."""
+    rows, origin = qrels_rows(path, format, grade_words)
+    return rows.qrels(display_name(path), origin, on_duplicate)
+
+
+def run_rows(path: PathLike, format: str | None = None) -> tuple[RunRows, Origin]:
+    """The rows of a run as they stand in the file, with the names of what a run has no place for."""
+    with Input(path) as source:
+        chosen = _chosen(format, RUN_FORMATS, "--run-format") or recognise_run(source.head, source.name)
+        with _saying(chosen):
+            rows = RUN_READERS[chosen.format](source, stop)
+        origin = Origin(source.name, chosen.format, chosen.why, source.sha256)
+    if not rows.docs and not rows.empty:
+        raise InputError(f"no document in this run (read as {chosen.format}: {chosen.why}).", origin.file)
+    return rows, origin
+
+
+def qrels_rows(
+    path: PathLike, format: str | None = None, grade_words: Mapping[str, float] = GRADE_WORDS
+) -> tuple[QrelsRows, Origin]:
+    """The rows of judgments as they stand in the file, with the names of what qrels have no place for."""
     with Input(path) as source:
         chosen = _chosen(format, QRELS_FORMATS, "--qrels-format") or recognise_qrels(source.head, source.name)
         words = {word.lower(): grade for word, grade in grade_words.items()}
@@ -117,12 +138,12 @@ def read_qrels(
         origin = Origin(source.name, chosen.format, chosen.why, source.sha256)
     if not rows.docs and not rows.empty:
         raise InputError(f"no judgment in this file (read as {chosen.format}: {chosen.why}).", origin.file)
-    return rows.qrels(display_name(path), origin, on_duplicate)
+    return rows, origin
 
 
 def write_run(run: Run, path: PathLike, format: str | None = None) -> tuple[str, ...]:
     """Write a run; the format is named or told by the suffix. Says what the format could not hold."""
-    chosen = _for_writing(path, format, RUN_WRITERS, "trec")
+    chosen = run_format(path, format)
     with writing(path) as out:
         RUN_WRITERS[chosen](run, out)
     return _run_losses(run, chosen)
@@ -130,11 +151,21 @@ def write_run(run: Run, path: PathLike, format: str | None = None) -> tuple[str,
 
 def write_qrels(qrels: Qrels, path: PathLike, format: str | None = None) -> tuple[str, ...]:
     """Write judgments; the format is named or told by the suffix. Says what the format could not hold."""
-    default = next((name for name, key in _OWN_COLUMNS.items() if key in qrels.extra), "trec")
-    chosen = _for_writing(path, format, QRELS_WRITERS, default)
+    chosen = qrels_format(qrels, path, format)
     with writing(path) as out:
         QRELS_WRITERS[chosen](qrels, out)
     return _qrels_losses(qrels, chosen)
+
+
+def run_format(path: PathLike, format: str | None = None) -> str:
+    """The format in which a run is written to a file: the one named, or that of the suffix."""
+    return _for_writing(path, format, RUN_WRITERS, "trec")
+
+
+def qrels_format(qrels: Qrels, path: PathLike, format: str | None = None) -> str:
+    """The format in which judgments are written to a file: the one named, or that of the suffix or their columns."""
+    default = next((name for name, key in _OWN_COLUMNS.items() if key in qrels.extra), "trec")
+    return _for_writing(path, format, QRELS_WRITERS, default)
 
 
 _OWN_COLUMNS = {"sampled": "stratum", "prefs": "subgroup", "prels": "probability"}
@@ -144,7 +175,7 @@ def _run_losses(run: Run, format: str) -> tuple[str, ...]:
     losses = []
     empty = sum(1 for i in range(len(run.queries)) if run.starts[i] == run.starts[i + 1])
     if empty and format not in ("json", "rag"):
-        losses.append(f"{empty:,} queries without any document are not in the output: {format} cannot hold them.")
+        losses.append(_lost(f"{counted(empty, 'query')} without any document", format))
     if format in ("msmarco", "rag"):
         losses.append(f"scores became ranks: {format} holds no scores.")
     if run.ranks is not None and format == "json":
@@ -157,26 +188,49 @@ def _run_losses(run: Run, format: str) -> tuple[str, ...]:
 def _qrels_losses(qrels: Qrels, format: str) -> tuple[str, ...]:
     losses = []
     empty = sum(1 for i in range(len(qrels.queries)) if qrels.starts[i] == qrels.starts[i + 1])
-    if empty and format != "json":
-        losses.append(f"{empty:,} queries without any judgment are not in the output: {format} cannot hold them.")
-    if qrels.has_subtopics and format in ("json", "plain", "prels"):
-        losses.append(f"subtopics are not in the output: {format} cannot hold them.")
+    if empty and format not in ("json", "rag"):
+        losses.append(_lost(f"{counted(empty, 'query')} without any judgment", format))
     layout = _LAYOUTS.get(format)
     if layout is None:
         return tuple(losses)
-    merged = len(qrels) - len(trec.rows_to_write(qrels, layout))
-    if merged:
-        losses.append(f"{merged:,} judgments are not in the output: a document judged twice keeps the highest grade.")
-    lost = [key for key in qrels.extra if format == "json" or key not in trec.LAYOUTS[layout].split()]
-    if lost:
-        losses.append(f"{', '.join(lost)} not in the output: {format} cannot hold it.")
+    kept = trec.rows_to_write(qrels, layout)
+    columns = trec.LAYOUTS[layout].split()
+    if qrels.has_subtopics and {"subtopic", "iter", "group"}.isdisjoint(columns):
+        losses.append(_lost("subtopics", format))
+    if len(kept) < len(qrels):
+        lost = counted(len(qrels) - len(kept), "judgment")
+        losses.append(f"{lost} not in the output: a document judged twice keeps the highest grade.")
+    if layout == "cacm":
+        losses.extend(_lost_but_relevant_pairs(qrels, kept, format))
+    extra = [key for key in qrels.extra if key not in columns]
+    if extra:
+        losses.append(_lost(", ".join(extra), format))
     return tuple(losses)
 
 
-# the formats of fixed columns; JSON tells as much apart as the plain one
-_LAYOUTS = {name: name for name in ("trec", "sampled", "prefs", "prels", "plain")} | {
+def _lost_but_relevant_pairs(qrels: Qrels, rows: list[int], format: str) -> Iterator[str]:
+    """What becomes of grades and ids in a list of relevant pairs."""
+    grades = qrels.grades[rows]
+    if irrelevant := int((grades < 1).sum()):
+        yield f"{counted(irrelevant, 'judgment')} below grade 1 not in the output: {format} lists relevant pairs only."
+    if higher := int((grades > 1).sum()):
+        yield f"{counted(higher, 'grade')} above 1 became 1: {format} lists relevant pairs only."
+    if any(map(trec.is_padded, (*qrels.queries, *qrels.docs[rows]))):
+        yield f"zeros at the beginning of ids will not be read back: {format} pads ids with them."
+
+
+def _lost(what: str, format: str) -> str:
+    return f"{what} not in the output: {format} cannot hold it."
+
+
+# the formats of fixed columns; JSON and LETOR tell as much apart as the plain one
+_LAYOUTS = {name: name for name in ("trec", "sampled", "prefs", "prels", "plain", "cranfield", "cacm")} | {
     "diversity": "trec",
+    "med": "trec",
+    "cisi": "cacm",
+    "letor": "plain",
     "json": "plain",
+    "rag": "plain",
 }
 
 

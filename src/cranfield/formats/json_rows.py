@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
+from itertools import chain
 from typing import Any, BinaryIO, TypeVar
 
 from cranfield.collection import Qrels, Run, id_bytes, shown
@@ -23,6 +26,7 @@ from cranfield.formats.rows import (
     STRATUM,
     SUBGROUP,
     SUBTOPIC,
+    Note,
     QrelsRows,
     RunRows,
     column,
@@ -34,7 +38,10 @@ from cranfield.formats.trec import descending, number
 from cranfield.formats.values import OnProblem, any_grade, any_id, any_number
 
 T = TypeVar("T")
+Records = Iterator[tuple[int, Mapping[str, Any]]]
 _EXTRA = {"stratum": STRATUM, "subgroup": SUBGROUP, "method": METHOD, "probability": PROBABILITY}
+_USED_IN_RUNS = (QUERY, DOC, SCORE, RANK)
+_USED_IN_QRELS = (QUERY, DOC, GRADE, SUBTOPIC, *_EXTRA.values())
 _MOST = 10**18  # ranks are kept as 64-bit integers
 
 
@@ -64,14 +71,15 @@ def parse_json(data: bytes | str) -> Any:
 
 def read_json_run(source: Input, problem: OnProblem) -> RunRows:
     """`{query: {doc: score}}`, or an array of records."""
-    content = _parsed(source)
+    text = source.read().decode("utf-8", "surrogateescape")
+    content, keys = _parsed(text, source), _Keys(text)
     rows = RunRows(ranks=None)
     if not isinstance(content, Pairs):
-        return read_records(_array(content, source), source.name, by_record(problem))
+        return without_lines(read_records(_array(content, source), source.name, by_record(problem), "record"))
     for query, docs in _entries(content, source, problem):
         rows.empty.append(query)
         for doc, score in docs:
-            read = _attempt(partial(_scored_pair, query, doc, score), source, None, problem)
+            read = _attempt(partial(_scored_pair, query, doc, score), source, partial(keys.line, query, doc), problem)
             if read:
                 rows.add(query, read[0], read[1], len(rows.docs) + 1)
     return rows
@@ -79,14 +87,16 @@ def read_json_run(source: Input, problem: OnProblem) -> RunRows:
 
 def read_json_qrels(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
     """`{query: {doc: grade}}`, or an array of records."""
-    content = _parsed(source)
+    text = source.read().decode("utf-8", "surrogateescape")
+    content, keys = _parsed(text, source), _Keys(text)
     rows = QrelsRows()
     if not isinstance(content, Pairs):
-        return judged_records(_array(content, source), source.name, by_record(problem), words)
+        return judged_records(_array(content, source), source.name, by_record(problem), words, "record")
     for query, docs in _entries(content, source, problem):
         rows.empty.append(query)
         for doc, value in docs:
-            read = _attempt(partial(_graded_pair, query, doc, value, words), source, None, problem)
+            graded = partial(_graded_pair, query, doc, value, words)
+            read = _attempt(graded, source, partial(keys.line, query, doc), problem)
             if read:
                 rows.add(query, read[0], read[1], len(rows.docs) + 1)
     return rows
@@ -104,12 +114,22 @@ def read_jsonl_qrels(source: Input, problem: OnProblem, words: Mapping[str, floa
 
 def read_rag_run(source: Input, problem: OnProblem) -> RunRows:
     """One line a query with the ids retrieved, best first; the order becomes a score."""
-    rows = RunRows()
-    for line, record in _records(source, problem):
-        read = _attempt(partial(_retrieved, record), source, line, problem)
+    return _retrieved_records(_records(source, problem), source.name, problem, "line")
+
+
+def read_rag_qrels(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
+    """The `relevant_ids` of RAG-style lines: a list (grade 1) or `{doc: grade}`."""
+    return _relevant_records(_records(source, problem), source.name, problem, words, "line")
+
+
+def _retrieved_records(records: Records, file: str | None, problem: OnProblem, unit: str) -> RunRows:
+    rows, seen = RunRows(), dict[str, int]()
+    for line, record in records:
+        read = _once(partial(_retrieved, record), seen, file, line, unit, problem)
         if read is None:
             continue
         query, docs = read
+        rows.left_out |= _unused(tuple(record), (QUERY, RETRIEVED))
         rows.empty.append(query)
         scores = scores_from_ranks(range(1, len(docs) + 1))
         for rank, ((doc, own), score) in enumerate(zip(docs, scores, strict=True), 1):
@@ -117,22 +137,47 @@ def read_rag_run(source: Input, problem: OnProblem) -> RunRows:
     return rows
 
 
-def read_rag_qrels(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
-    """The `relevant_ids` of RAG-style lines: a list (grade 1) or `{doc: grade}`."""
-    rows = QrelsRows()
-    for line, record in _records(source, problem):
-        read = _attempt(partial(_relevant, record, words), source, line, problem)
+def _relevant_records(
+    records: Records, file: str | None, problem: OnProblem, words: Mapping[str, float], unit: str
+) -> QrelsRows:
+    rows, seen = QrelsRows(), dict[str, int]()
+    for line, record in records:
+        read = _once(partial(_relevant, record, words), seen, file, line, unit, problem)
         if read is None:
             continue
         query, docs = read
+        rows.left_out |= _unused(tuple(record), (QUERY, RELEVANT))
         rows.empty.append(query)
         for doc, value in docs:
             rows.add(query, doc, value, line)
     return rows
 
 
-def read_records(records: Iterator[tuple[int, Mapping[str, Any]]], file: str | None, problem: OnProblem) -> RunRows:
-    """Records with query, doc and score; where there is no score, the rank becomes one."""
+def _once(
+    read: Callable[[], tuple[str, T]],
+    seen: dict[str, int],
+    file: str | None,
+    line: int,
+    unit: str,
+    problem: OnProblem,
+) -> tuple[str, T] | None:
+    """What a RAG-style record holds; None after reporting an error, or a query that was there before."""
+    try:
+        query, docs = read()
+        first = seen.setdefault(query, line)
+        if first != line:
+            raise DuplicateError(f"query {shown(query):.80} occurs twice, first in {unit} {first}. Merge the two.")
+        return query, docs
+    except InputError as error:
+        problem(type(error)(error.message, file, line))
+        return None
+
+
+def read_records(records: Records, file: str | None, problem: OnProblem, unit: str = "line") -> RunRows:
+    """Records with query, doc and score; where there is no score, the rank becomes one. Or RAG-style records."""
+    first, records = _peeked(records)
+    if column(first, RETRIEVED) is not None and column(first, DOC) is None:
+        return _retrieved_records(records, file, problem, unit)
     rows, ranks = RunRows(), []
     for line, record in records:
         try:
@@ -145,8 +190,12 @@ def read_records(records: Iterator[tuple[int, Mapping[str, Any]]], file: str | N
             problem(InputError(error.message, file, line))
             continue
         ranks.append(rank if ranked else None)
-        if rank is None and rows.ranks is not None and column(record, RANK) is not None:
-            rows.notes.append(f"the rank column is not used: query {shown(query)}, document {shown(doc)} has none.")
+        rows.left_out |= _unused(tuple(record), _USED_IN_RUNS)
+        name = column(record, RANK)
+        if rank is None and rows.ranks is not None and name is not None:
+            rows.odd_rank = line, str(record[name])
+            message = f"the rank column is not used: query {shown(query)}, document {shown(doc)} has none."
+            rows.notes.append(Note(message, line))
         rows.add(query, doc, score, line, rank)
     by_rank = [rank for rank in ranks if rank is not None]
     if by_rank and len(by_rank) < len(ranks):
@@ -157,12 +206,16 @@ def read_records(records: Iterator[tuple[int, Mapping[str, Any]]], file: str | N
 
 
 def judged_records(
-    records: Iterator[tuple[int, Mapping[str, Any]]],
+    records: Records,
     file: str | None,
     problem: OnProblem,
     words: Mapping[str, float],
+    unit: str = "line",
 ) -> QrelsRows:
-    """Records with query, doc and grade, and a subtopic if they have one."""
+    """Records with query, doc and grade, and a subtopic if they have one. Or RAG-style records."""
+    first, records = _peeked(records)
+    if column(first, RELEVANT) is not None and column(first, DOC) is None:
+        return _relevant_records(records, file, problem, words, unit)
     rows = QrelsRows()
     for line, record in records:
         try:
@@ -173,6 +226,7 @@ def judged_records(
             if rows.docs and extra.keys() != rows.extra.keys():
                 raise InputError(f"some records have {', '.join({**extra, **rows.extra})} and some do not.")
             rows.add(query, doc, value, line, "0" if subtopic is None else _subtopic(record[subtopic]), **extra)
+            rows.left_out |= _unused(tuple(record), _USED_IN_QRELS)
         except InputError as error:
             problem(InputError(error.message, file, line))
     return rows
@@ -188,9 +242,14 @@ def by_record(problem: OnProblem) -> OnProblem:
 
     def report(error: InputError) -> None:
         where = "" if error.line is None else f"record {error.line:,}: "
-        problem(InputError(f"{where}{error.message}", error.file))
+        problem(type(error)(f"{where}{error.message}", error.file))
 
     return report
+
+
+def without_lines(rows: RunRows) -> RunRows:
+    """The rows, with notes that name no line: what was counted were records."""
+    return replace(rows, notes=[replace(note, line=None) for note in rows.notes])
 
 
 def write_json_run(run: Run, out: BinaryIO) -> None:
@@ -218,6 +277,12 @@ def write_rag_run(run: Run, out: BinaryIO) -> None:
         # ties as trec_eval breaks them, since the order is all that is kept
         order = sorted(range(len(docs)), key=lambda j: (-scores[j], descending(docs[j])))
         _write_json({"query_id": query, "retrieved_ids": [docs[j] for j in order]}, out)
+
+
+def write_rag_qrels(qrels: Qrels, out: BinaryIO) -> None:
+    """One line a query, the judged ids with their grades."""
+    for query, docs in qrels.to_dict().items():
+        _write_json({"query_id": query, "relevant_ids": {doc: _short(grade) for doc, grade in docs.items()}}, out)
 
 
 def _write_json(value: Any, out: BinaryIO) -> None:
@@ -289,30 +354,67 @@ def _entries(content: Pairs, source: Input, problem: OnProblem) -> Iterator[tupl
             problem(InputError(f"query {shown(query)}: expected {{doc: value}}, found {found}.", source.name))
 
 
-def _parsed(source: Input) -> Any:
+def _parsed(text: str, source: Input) -> Any:
     try:
-        return parse_json(source.read())
+        return parse_json(text)
     except InputError as error:
         raise InputError(error.message, source.name, error.line) from None
 
 
-def _attempt(read: Callable[[], T], source: Input, line: int | None, problem: OnProblem) -> T | None:
-    """What `read` gives, or None after reporting its error with file and line."""
+class _Keys:
+    """Where keys stand in a JSON text. They are asked for in order, so that the text is gone through once."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._at, self._line, self._query = text, 0, 1, ""
+
+    def line(self, query: str, doc: str) -> int | None:
+        """The line of a document's value; None, from then on, if a key is not spelled as one would."""
+        if query != self._query and self._found(query, r"\{"):
+            self._query = query
+        return self._line if query == self._query and self._found(doc, "") else None
+
+    def _found(self, key: str, before: str) -> bool:
+        spellings = {json.dumps(key, ensure_ascii=ascii_only) for ascii_only in (True, False)}
+        pattern = f"(?:{'|'.join(map(re.escape, spellings))})\\s*:\\s*{before}"
+        found = re.compile(pattern).search(self._text, self._at)
+        end = found.end() if found else len(self._text)
+        self._line += self._text.count("\n", self._at, end)
+        self._at = end
+        return found is not None
+
+
+def _attempt(
+    read: Callable[[], T], source: Input, line: int | None | Callable[[], int | None], problem: OnProblem
+) -> T | None:
+    """What `read` gives, or None after reporting its error with file and line, which may be looked for only then."""
     try:
         return read()
     except InputError as error:
-        problem(InputError(error.message, source.name, line))
+        problem(InputError(error.message, source.name, line() if callable(line) else line))
         return None
+
+
+def _peeked(records: Records) -> tuple[Mapping[str, Any], Records]:
+    """The first record, and all of them."""
+    first = next(records, None)
+    return ({}, records) if first is None else (first[1], chain([first], records))
+
+
+@lru_cache(maxsize=1024)  # records of a file share their names
+def _unused(names: tuple[str, ...], used: tuple[tuple[str, ...], ...]) -> dict[str, None]:
+    """The names that stand for nothing that is used."""
+    taken = {column(names, aliases) for aliases in used}
+    return {name: None for name in names if name not in taken}
 
 
 def _retrieved(record: Mapping[str, Any]) -> tuple[str, list[tuple[str, float | None]]]:
     query = any_id(wanted(record, QUERY, "query"), "query")
-    entries = wanted(record, RETRIEVED, "list of retrieved ids")
+    entries = _plain(wanted(record, RETRIEVED, "list of retrieved ids"))
     if isinstance(entries, Pairs):
         return query, [(any_id(doc, "document"), any_number(score, "score")) for doc, score in entries]
     if not isinstance(entries, list):
         raise InputError(f"query {shown(query)}: expected a list of retrieved ids.")
-    docs = [_scored(entry) for entry in entries]
+    docs = [_scored(_plain(entry)) for entry in entries]
     if len({score is None for _, score in docs}) > 1:
         raise InputError(f"query {shown(query)}: some retrieved documents have a score and some have none.")
     return query, docs
@@ -328,9 +430,18 @@ def _scored(entry: Any) -> tuple[str, float | None]:
     return doc, None if score is None else any_number(record[score], "score")
 
 
+def _plain(entries: Any) -> Any:
+    """A list or an object as JSON has it, from whatever stands for one in memory."""
+    if isinstance(entries, Mapping):
+        return Pairs(entries.items())
+    if isinstance(entries, tuple | set):
+        return list(entries)
+    return entries.tolist() if hasattr(entries, "tolist") else entries
+
+
 def _relevant(record: Mapping[str, Any], words: Mapping[str, float]) -> tuple[str, list[tuple[str, float]]]:
     query = any_id(wanted(record, QUERY, "query"), "query")
-    entries = wanted(record, RELEVANT, "list of relevant ids")
+    entries = _plain(wanted(record, RELEVANT, "list of relevant ids"))
     if isinstance(entries, Pairs):
         return query, [(any_id(doc, "document"), any_grade(value, words)) for doc, value in entries]
     if not isinstance(entries, list):

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import BinaryIO
 
-from cranfield.collection import shown
+from cranfield.collection import Qrels, shown
 from cranfield.errors import InputError
 from cranfield.formats.opening import Input
-from cranfield.formats.rows import QrelsRows
+from cranfield.formats.rows import Note, QrelsRows
+from cranfield.formats.trec import as_column, number, rows_to_write
 from cranfield.formats.values import OnProblem, grade, text
+from cranfield.wording import counted
 
 _DOC = re.compile(rb"\b(?:docid|doc_id|docno|id)\s*[=:]\s*(\S+)", re.IGNORECASE)
 
 
 def read_letor_qrels(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
     """Grades of LETOR lines; a document without an id is called by its number within the query, from 1."""
-    rows, seen, unnamed = QrelsRows(), dict[str, int](), 0
+    rows, seen, unnamed = QrelsRows(), dict[str, int](), list[int]()
     for line, content in source.lines():
         data, _, comment = content.partition(b"#")
         fields = data.split()
@@ -34,8 +37,22 @@ def read_letor_qrels(source: Input, problem: OnProblem, words: Mapping[str, floa
         query = text(fields[1][4:])
         seen[query] = seen.get(query, 0) + 1
         named = _DOC.search(comment)
-        unnamed += named is None
+        if named is None:
+            unnamed.append(line)
+        if len(fields) > 2:
+            rows.left_out["features"] = None
         rows.add(query, text(named[1]) if named else str(seen[query]), value, line)
     if unnamed:
-        rows.notes.append(f"{unnamed:,} lines name no document (#docid = …): called by their number within the query.")
+        message = f"{counted(len(unnamed), 'line')} without a document (#docid = …), called by number within the query."
+        rows.notes.append(Note(message, unnamed[0], len(unnamed)))
     return rows
+
+
+def write_letor_qrels(qrels: Qrels, out: BinaryIO) -> None:
+    """`grade qid:query #docid = doc`, without features."""
+    queries = qrels.row_queries()
+    for i in rows_to_write(qrels, "plain"):
+        query, doc = as_column(queries[i], "query id"), as_column(qrels.docs[i], "document id")
+        if b"#" in query:
+            raise InputError(f"query id {shown(queries[i])} holds a '#', which begins a comment in this format.")
+        out.write(b"%b qid:%b #docid = %b\n" % (number(float(qrels.grades[i])), query, doc))

@@ -11,9 +11,9 @@ import numpy as np
 from cranfield.collection import OnDuplicate, Qrels, Run, shown
 from cranfield.errors import InputError
 from cranfield.formats.files import read_qrels, read_run
-from cranfield.formats.json_rows import about, judged_records, read_records
+from cranfield.formats.json_rows import Records, about, judged_records, read_records, without_lines
 from cranfield.formats.rows import QrelsRows, RunRows
-from cranfield.formats.tabular import Records, frame_records
+from cranfield.formats.tabular import frame_records
 from cranfield.formats.values import GRADE_WORDS, any_grade, any_id, any_number, stop
 
 _EXPECTED = "expected {query: {doc: value}}, a data frame, columns, records, an ir_datasets object or a file name"
@@ -32,7 +32,8 @@ def as_run(source: Any, *, name: str | None = None, on_duplicate: OnDuplicate = 
     if _is_nested(source):
         rows = _nested_run(source)
     else:
-        rows = read_records(_records(source, "scoreddocs_iter", ("query", "doc", "score")), None, stop)
+        records = _records(source, "scoreddocs_iter", ("query", "doc", "score"))
+        rows = without_lines(read_records(records, None, stop, "record"))
     return rows.run(name or "run", None, on_duplicate)
 
 
@@ -50,7 +51,7 @@ def as_qrels(source: Any, *, name: str = "qrels", on_duplicate: OnDuplicate = "e
         rows = _nested_qrels(source)
     else:
         records = _records(source, "qrels_iter", ("query", "doc", "grade"))
-        rows = judged_records(records, None, stop, GRADE_WORDS)
+        rows = judged_records(records, None, stop, GRADE_WORDS, "record")
     return rows.qrels(name, None, on_duplicate)
 
 

@@ -7,9 +7,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from cranfield.collection import shown
 from cranfield.errors import FormatError
 from cranfield.formats.opening import BLOCK, UTF8_BOM
 from cranfield.formats.rows import DOC, GRADE, QUERY, RANK, RELEVANT, RETRIEVED, SCORE, column
+from cranfield.formats.values import text
 
 RUN_FORMATS = {
     "trec": "six columns: query Q0 doc rank score tag",
@@ -66,7 +68,7 @@ def recognise_run(head: bytes, file: str) -> Recognised:
         return _three_of_run(rows, file)
     if 6 < width < 11 and all(_is_long_run_row(row) for row in rows if len(row) == width):
         return Recognised("trec", "six columns and words after the tag")
-    if width == 5 and all(row[1] == b"Q0" for row in rows if len(row) == width):
+    if width == 5 and (_is_tagless_run(rows) or all(row[1] == b"Q0" for row in rows if len(row) == width)):
         raise FormatError("five columns, expected six (query Q0 doc rank score tag). Is the tag missing?", file)
     if width in (4, 5):
         kind = "four columns look like qrels" if width == 4 else "five columns look like sampled qrels"
@@ -80,7 +82,7 @@ def recognise_qrels(head: bytes, file: str) -> Recognised:
     if found:
         return found
     rows = _rows(head, file)
-    if re.match(rb"\S+\s+qid:\S", b" ".join(rows[0])):
+    if is_letor(rows[0]):
         return Recognised("letor", "'qid:' in the second column")
     width = usual_width(rows)
     by_width: dict[int, Callable[[list[Row], str], Recognised]] = {3: _three, 4: _four, 5: _five}
@@ -98,6 +100,39 @@ def data_rows(head: bytes) -> list[Row]:
         lines.pop()
     rows = (line.split() for line in lines)
     return [row for row in rows if row and not row[0].startswith(b"#")]
+
+
+def is_letor(row: Row) -> bool:
+    """Whether a line names its query as SVMlight and LETOR do: `2 qid:10 …`."""
+    return len(row) > 1 and re.fullmatch(rb"qid:.+", row[1], re.DOTALL) is not None
+
+
+def is_ranked(rows: list[Row]) -> bool:
+    """Whether the third column differs within each query and in most of them begins with 0 or 1, as ranks do."""
+    values = _by_query(rows)
+    distinct = all(len(set(own)) == len(own) for own in values.values())
+    from_one = sum(1 for own in values.values() if b"0" in own or b"1" in own)
+    return distinct and 2 * from_one >= len(values)
+
+
+def looks_ranked(rows: list[Row]) -> bool:
+    """Whether the third column tells the rows of a query apart, further than any scale of grades goes."""
+    values = _by_query(rows)
+    distinct = all(len(set(own)) == len(own) for own in values.values())
+    return distinct and max(map(len, values.values())) > 6 and all(row[2].isdigit() for row in rows if len(row) == 3)
+
+
+def counts_up(rows: list[Row], at: int = 2) -> bool:
+    """Whether a column counts 1, 2, 3 … (or from 0) within each query, as ranks do."""
+    last: dict[bytes, int] = {}
+    for row in rows:
+        if not re.fullmatch(rb"\d{1,9}", row[at]):
+            return False
+        rank = int(row[at])
+        if rank != last.get(row[0], rank - 1 if rank in (0, 1) else -2) + 1:
+            return False
+        last[row[0]] = rank
+    return True
 
 
 def is_parquet(head: bytes) -> bool:
@@ -172,14 +207,16 @@ def _table_kind(head: bytes, file: str, kind: str, values: tuple[str, ...]) -> R
 
 
 def _three_of_run(rows: list[Row], file: str) -> Recognised:
-    rows = [row for row in rows if len(row) == 3]
-    if len({(row[0], row[2]) for row in rows}) < len(rows):
-        raise FormatError(
-            "three columns, but the third repeats within a query: it looks like a grade or a score, expected "
-            "MS MARCO's 'query doc rank'. If it is a rank, say so: --run-format msmarco.",
-            file,
-        )
-    return Recognised("msmarco", "three columns, the third differing within each query")
+    if is_ranked(rows):
+        return Recognised("msmarco", "three columns, the third differing within each query and beginning with 0 or 1")
+    values = _by_query(rows)
+    distinct = all(len(set(own)) == len(own) for own in values.values())
+    found = "begins with neither 0 nor 1 in most queries" if distinct else "repeats within a query"
+    raise FormatError(
+        f"three columns, but the third {found}: it looks like a grade or a score, expected "
+        "MS MARCO's 'query doc rank'. If it is a rank, say so: --run-format msmarco.",
+        file,
+    )
 
 
 def _is_long_run_row(row: Row) -> bool:
@@ -189,7 +226,7 @@ def _is_long_run_row(row: Row) -> bool:
 def _three(rows: list[Row], file: str) -> Recognised:
     rows = [row for row in rows if len(row) == 3]
     codes = {row[2] for row in rows}
-    if _looks_ranked(rows):
+    if looks_ranked(rows):
         raise FormatError(
             "three columns with the third counting up in each query look like an MS MARCO run, expected qrels. "
             "Are the files in the order QRELS RUN...? If it is a grade, say so: --qrels-format plain.",
@@ -210,25 +247,32 @@ def _three(rows: list[Row], file: str) -> Recognised:
     )
 
 
-def _looks_ranked(rows: list[Row]) -> bool:
-    """Whether the last column tells the rows of a query apart, further than any scale of grades goes."""
+def _by_query(rows: list[Row]) -> dict[bytes, list[bytes]]:
+    """The third columns of each query."""
     values: dict[bytes, list[bytes]] = {}
-    for query, _, value in rows:
-        values.setdefault(query, []).append(value)
-    distinct = all(len(set(own)) == len(own) for own in values.values())
-    return distinct and max(map(len, values.values())) > 6 and all(row[2].isdigit() for row in rows)
+    for row in rows:
+        if len(row) == 3:
+            values.setdefault(row[0], []).append(row[2])
+    return values
 
 
 def _four(rows: list[Row], file: str) -> Recognised:
     rows = [row for row in rows if len(row) == 4]
     zeros = [row for row in rows if row[2] == b"0" and re.fullmatch(rb"0(\.0*)?", row[3])]
     # most rows, not all: one bad line must not change what a file is
-    several_docs = len({row[1] for row in zeros}) > 1 or (len(rows) == 1 and rows[0][1] not in (b"0", b"Q0"))
-    if 2 * len(zeros) > len(rows) and several_docs:
+    has_docs_second = not {row[1] for row in zeros} <= {b"0", b"Q0"}
+    if 2 * len(zeros) > len(rows) and has_docs_second:
         return Recognised(
             "cacm",
             "four columns, but the third and fourth are always 0: 'query doc 0 0', "
             "the classic collections' list of relevant pairs, not TREC qrels",
+        )
+    if _has_iteration_third(rows):
+        raise FormatError(
+            f"four columns, but the third is always {shown(text(rows[0][2]))} while the second varies: the iteration "
+            "and doc columns are swapped, expected 'query iteration doc grade'. "
+            "If it is the document, say so: --qrels-format trec.",
+            file,
         )
     several: dict[bytes, set[bytes]] = {}
     for query, subtopic, _, _ in rows:
@@ -238,9 +282,22 @@ def _four(rows: list[Row], file: str) -> Recognised:
     return Recognised("trec", "four columns")
 
 
+def _has_iteration_third(rows: list[Row]) -> bool:
+    third = {row[2] for row in rows}
+    judged = third == {b"Q0"} or any(_is_number(row[3]) and float(row[3]) != 0 for row in rows)
+    return third in ({b"0"}, {b"Q0"}) and len({row[1] for row in rows}) > 1 and judged
+
+
 def _five(rows: list[Row], file: str) -> Recognised:
     """Three formats have five columns; the one under whose reading the documents make sense is it."""
     rows = [row for row in rows if len(row) == 5]
+    if _is_tagless_run(rows):
+        raise FormatError(
+            "five columns with the fourth counting up and the fifth falling in each query look like a run whose tag "
+            "is missing (query Q0 doc rank score tag), expected qrels. "
+            "If the fourth is a stratum, say so: --qrels-format sampled.",
+            file,
+        )
     fits = {
         "sampled": ("a document once per query in the third", _is_sampled),
         "prefs": ("groups in the third, documents in the fourth", _is_prefs),
@@ -257,14 +314,28 @@ def _five(rows: list[Row], file: str) -> Recognised:
     )
 
 
+def _is_tagless_run(rows: list[Row]) -> bool:
+    """Whether five columns are those of a run but for the tag: ranks that count, scores that do not rise."""
+    rows = [row for row in rows if len(row) == 5]
+    if not all(row[1] in (b"Q0", b"0") and _is_number(row[4]) for row in rows) or not counts_up(rows, 3):
+        return False
+    scores: dict[bytes, list[float]] = {}
+    for row in rows:
+        scores.setdefault(row[0], []).append(float(row[4]))
+    # one or two strata that begin with 1 are no ranking yet
+    long_enough = rows[0][1] == b"Q0" or max(map(len, scores.values())) > 2
+    return long_enough and all(own == sorted(own, reverse=True) for own in scores.values())
+
+
 def _is_sampled(rows: list[Row]) -> bool:
     return _unique(rows, 2) and _numeric(rows, 4)
 
 
 def _is_prefs(rows: list[Row]) -> bool:
-    # a subgroup with one document prefers nothing: a file of such subgroups is something else
+    # a subgroup with one document prefers nothing: a file of many such subgroups is something else
     subgroups = {tuple(row[:3]) for row in rows}
-    return len(subgroups) < len(rows) and len({tuple(row[:4]) for row in rows}) == len(rows) and _numeric(rows, 4)
+    distinct = len({tuple(row[:4]) for row in rows}) == len(rows)
+    return 2 * len(subgroups) <= len(rows) and distinct and _numeric(rows, 4)
 
 
 def _is_prels(rows: list[Row]) -> bool:

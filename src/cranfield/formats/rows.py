@@ -15,11 +15,12 @@ from cranfield.errors import InputError
 
 # the most specific name first: a PyTerrier frame has both `qid` and `query`, the latter being the text
 QUERY = ("query_id", "queryid", "qid", "q_id", "topic_id", "topicid", "topic", "query")
+# and `docno`, which the judgments name, beside `docid`, a number of its own
 DOC = (
-    "doc_id",
-    "docid",
     "docno",
     "doc_no",
+    "doc_id",
+    "docid",
     "document_id",
     "corpus_id",
     "passage_id",
@@ -47,6 +48,29 @@ RELEVANT = (
 )
 
 
+@dataclass(frozen=True)
+class Note:
+    """Something worth saying of what was read, and the line of the first such thing where there is one."""
+
+    message: str
+    line: int | None = None
+    count: int = 1
+
+    def __str__(self) -> str:
+        return placed(self.message, self.count, None if self.line is None else f"line {self.line}")
+
+
+def placed(message: str, count: int, place: str | None) -> str:
+    """A message with the place it is about, or that of the first of several.
+
+    >>> placed("2 lines with words after the tag.", 2, "line 7")
+    '2 lines with words after the tag. First in line 7.'
+    """
+    if place is None:
+        return message
+    return f"{place}: {message}" if count == 1 else f"{message} First in {place}."
+
+
 @dataclass
 class RunRows:
     """Rows of a run as they come in."""
@@ -58,7 +82,9 @@ class RunRows:
     lines: list[int] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)  # queries with no document
     tag: str | None = None
-    notes: list[str] = field(default_factory=list)
+    odd_rank: tuple[int, str] | None = None  # where the rank column became unusable, and what stands there
+    notes: list[Note] = field(default_factory=list)
+    left_out: dict[str, None] = field(default_factory=dict)  # names of values that a run has no place for
 
     def add(self, query: str, doc: str, score: float, line: int, rank: int | None = None) -> None:
         self.queries.append(query)
@@ -80,7 +106,7 @@ class RunRows:
             name=name,
             tag=self.tag,
             origin=origin,
-            notes=tuple(self.notes),
+            notes=tuple(map(str, self.notes)),
             empty_queries=self.empty,
             on_duplicate=on_duplicate,
         )
@@ -97,7 +123,8 @@ class QrelsRows:
     lines: list[int] = field(default_factory=list)
     extra: dict[str, list[str]] = field(default_factory=dict)
     empty: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
+    left_out: dict[str, None] = field(default_factory=dict)  # names of values that judgments have no place for
 
     def add(self, query: str, doc: str, grade: float, line: int, subtopic: str = "0", **extra: str) -> None:
         self.queries.append(query)
@@ -118,7 +145,7 @@ class QrelsRows:
             lines=_ints(self.lines),
             name=name,
             origin=origin,
-            notes=tuple(self.notes),
+            notes=tuple(map(str, self.notes)),
             empty_queries=self.empty,
             on_duplicate=on_duplicate,
         )

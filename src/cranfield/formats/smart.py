@@ -9,6 +9,7 @@ from cranfield.collection import Document, Topic
 from cranfield.errors import InputError
 from cranfield.formats.beir import known_id, searchable, tidy
 from cranfield.formats.opening import Input
+from cranfield.formats.values import OnProblem, each
 
 FIELDS = {
     "A": "author",
@@ -22,33 +23,20 @@ FIELDS = {
     "S": "source",
     "U": "sequence",
 }
+_Record = tuple[str, dict[str, str]]
 _START = re.compile(rb"\.I(?:[ \t]+(.*))?")
 _SECTION = re.compile(rb"\.([A-Z])\s*")
 _LIKE_A_MARK = re.compile(r"^(?=\.(?:[A-Z]\s*$|I[ \t]))", re.MULTILINE)
 
 
-def read_documents(source: Input) -> Iterator[Document]:
-    """Documents in SMART format: `.T` is the title, `.W` the text, the others are fields."""
-    for line, id, sections in _records(source):
-        yield Document(
-            id=known_id(id, "document", source.name, line),
-            text=sections.get("W", ""),
-            title=tidy(sections.get("T", "")),
-            fields=_fields(sections),
-        )
+def read_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
+    """Documents in SMART format, each with its line: `.T` is the title, `.W` the text, the others are fields."""
+    return each(_records(source, problem), lambda line, record: _document(record, source.name, line), problem)
 
 
-def read_topics(source: Input) -> Iterator[tuple[int, Topic]]:
+def read_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics in SMART format, each with its line: `.W` is what is searched for."""
-    for line, id, sections in _records(source):
-        heading = tidy(sections.get("T", ""))
-        text = tidy(sections.get("W", ""))
-        topic = Topic(
-            id=known_id(id, "topic", source.name, line),
-            title=text or heading,
-            fields={"title": heading} | _fields(sections) if heading and text else _fields(sections),
-        )
-        yield line, searchable(topic, source.name, line)
+    return each(_records(source, problem), lambda line, record: _topic(record, source.name, line), problem)
 
 
 def write_documents(documents: Iterable[Document]) -> Iterator[str]:
@@ -65,14 +53,36 @@ def write_topics(topics: Iterable[Topic]) -> Iterator[str]:
         yield _record(topic.id, sections)
 
 
-def _records(source: Input) -> Iterator[tuple[int, str, dict[str, str]]]:
-    """The line, the id and the sections of every record."""
+def _document(record: _Record, file: str, line: int) -> Document:
+    id, sections = record
+    return Document(
+        id=known_id(id, "document", file, line),
+        text=sections.get("W", ""),
+        title=tidy(sections.get("T", "")),
+        fields=_fields(sections),
+    )
+
+
+def _topic(record: _Record, file: str, line: int) -> Topic:
+    id, sections = record
+    heading = tidy(sections.get("T", ""))
+    text = tidy(sections.get("W", ""))
+    topic = Topic(
+        id=known_id(id, "topic", file, line),
+        title=text or heading,
+        fields={"title": heading} | _fields(sections) if heading and text else _fields(sections),
+    )
+    return searchable(topic, file, line)
+
+
+def _records(source: Input, problem: OnProblem) -> Iterator[tuple[int, _Record]]:
+    """The id and the sections of every record, with its line."""
     begun, id, letter = 0, "", ""
     sections: dict[str, list[bytes]] = {}
     for line, data in source.lines():
         if start := _START.fullmatch(data):
             if begun:
-                yield begun, id, _joined(sections)
+                yield begun, (id, _joined(sections))
             begun, id, letter = line, _decoded((start[1] or b"").strip()), ""
             sections = {}
         elif begun and (section := _SECTION.fullmatch(data)):
@@ -81,9 +91,9 @@ def _records(source: Input) -> Iterator[tuple[int, str, dict[str, str]]]:
         elif letter:
             sections[letter].append(data)
         elif data.strip():
-            raise _misplaced(data, begun, source.name, line)
+            problem(_misplaced(data, begun, source.name, line))
     if begun:
-        yield begun, id, _joined(sections)
+        yield begun, (id, _joined(sections))
 
 
 def _misplaced(data: bytes, begun: int, file: str, line: int) -> InputError:

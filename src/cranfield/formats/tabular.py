@@ -9,13 +9,11 @@ from typing import Any, BinaryIO
 
 from cranfield.collection import Qrels, Run, id_bytes
 from cranfield.errors import InputError, MissingExtra
-from cranfield.formats.json_rows import by_record, judged_records, read_records
+from cranfield.formats.json_rows import Records, by_record, judged_records, read_records, without_lines
 from cranfield.formats.opening import Input, PathLike
 from cranfield.formats.rows import QrelsRows, RunRows
 from cranfield.formats.trec import number
 from cranfield.formats.values import OnProblem
-
-Records = Iterator[tuple[int, Mapping[str, Any]]]
 
 
 def read_delimited_run(source: Input, problem: OnProblem, delimiter: str) -> RunRows:
@@ -30,12 +28,12 @@ def read_delimited_qrels(source: Input, problem: OnProblem, words: Mapping[str, 
 
 def read_parquet_run(source: Input, problem: OnProblem) -> RunRows:
     """A Parquet file with the columns query, doc and score (or rank)."""
-    return read_records(_parquet(source), source.name, by_record(problem))
+    return without_lines(read_records(_parquet(source), source.name, by_record(problem), "record"))
 
 
 def read_parquet_qrels(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
     """A Parquet file with the columns query, doc and grade."""
-    return judged_records(_parquet(source), source.name, by_record(problem), words)
+    return judged_records(_parquet(source), source.name, by_record(problem), words, "record")
 
 
 def write_delimited(rows: Run | Qrels, out: BinaryIO, delimiter: str) -> None:

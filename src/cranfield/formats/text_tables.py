@@ -26,6 +26,7 @@ from cranfield.formats.beir import (
     topic_from,
 )
 from cranfield.formats.opening import Input
+from cranfield.formats.values import OnProblem, each
 
 Kind = Literal["topic", "document"]
 LARGEST_FIELD = 1 << 28
@@ -39,31 +40,32 @@ _NAMES: dict[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "document": (DOCUMENT_ID, DOCUMENT_TEXT + DOCUMENT_TITLE),
 }
 _Row = tuple[int, list[str]]
+_Named = tuple[int, dict[str, object]]
 _field_limit = threading.Lock()
 
 
-def read_tsv_topics(source: Input) -> Iterator[tuple[int, Topic]]:
+def read_tsv_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics from a TSV file, each with its line."""
-    for line, record in _named_or_not(_tsv_rows(source), "topic", source.name):
-        yield line, topic_from(record, source.name, line)
+    records = _named_or_not(_tsv_rows(source), "topic", source.name, problem)
+    return each(records, lambda line, record: topic_from(record, source.name, line), problem)
 
 
-def read_tsv_documents(source: Input) -> Iterator[Document]:
-    """Documents from a TSV file."""
-    for line, record in _named_or_not(_tsv_rows(source), "document", source.name):
-        yield document_from(record, source.name, line)
+def read_tsv_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
+    """Documents from a TSV file, each with its line."""
+    records = _named_or_not(_tsv_rows(source), "document", source.name, problem)
+    return each(records, lambda line, record: document_from(record, source.name, line), problem)
 
 
-def read_csv_topics(source: Input) -> Iterator[tuple[int, Topic]]:
+def read_csv_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics from a CSV file with a header, each with its line."""
-    for line, record in _named(_csv_rows(source), "topic", source.name):
-        yield line, topic_from(record, source.name, line)
+    records = _named(_csv_rows(source, problem), "topic", source.name, problem)
+    return each(records, lambda line, record: topic_from(record, source.name, line), problem)
 
 
-def read_csv_documents(source: Input) -> Iterator[Document]:
-    """Documents from a CSV file with a header."""
-    for line, record in _named(_csv_rows(source), "document", source.name):
-        yield document_from(record, source.name, line)
+def read_csv_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
+    """Documents from a CSV file with a header, each with its line."""
+    records = _named(_csv_rows(source, problem), "document", source.name, problem)
+    return each(records, lambda line, record: document_from(record, source.name, line), problem)
 
 
 def write_tsv_topics(topics: Iterable[Topic]) -> Iterator[str]:
@@ -107,41 +109,42 @@ def is_header(cells: Sequence[str], kind: Kind) -> bool:
     return id is not None and any(name in names - {id} for name in texts)
 
 
-def _named_or_not(rows: Iterator[_Row], kind: Kind, file: str) -> Iterator[tuple[int, dict[str, object]]]:
+def _named_or_not(rows: Iterator[_Row], kind: Kind, file: str, problem: OnProblem) -> Iterator[_Named]:
     first = next(rows, None)
-    if first is None:
+    if first is not None and is_header(first[1], kind):
+        yield from _records(rows, first[1], file, problem)
         return
-    if is_header(first[1], kind):
-        yield from _records(rows, first[1], file)
-    else:
-        header = _implied_header(first, kind, file)
-        yield from _records(chain([first], rows), header, file)
+    # the first row of a possible width says which columns there are
+    while first is not None and len(first[1]) not in WITHOUT_HEADER[kind]:
+        problem(_no_implied_header(first, kind, file))
+        first = next(rows, None)
+    if first is not None:
+        yield from _records(chain([first], rows), WITHOUT_HEADER[kind][len(first[1])], file, problem)
 
 
-def _named(rows: Iterator[_Row], kind: Kind, file: str) -> Iterator[tuple[int, dict[str, object]]]:
+def _named(rows: Iterator[_Row], kind: Kind, file: str, problem: OnProblem) -> Iterator[_Named]:
     line, header = next(rows, (1, []))
     if not is_header(header, kind):
         ids, texts = (", ".join(names) for names in _NAMES[kind])
         expected = f"expected a header with an id column ({ids}) and a text column ({texts})"
         raise InputError(f"{expected}, found {', '.join(header)[:80]!r}.", file, line)
-    yield from _records(rows, header, file)
+    yield from _records(rows, header, file, problem)
 
 
-def _implied_header(row: _Row, kind: Kind, file: str) -> tuple[str, ...]:
+def _no_implied_header(row: _Row, kind: Kind, file: str) -> InputError:
     line, cells = row
-    if header := WITHOUT_HEADER[kind].get(len(cells)):
-        return header
     known = " or ".join(f"{n} ({' '.join(names)})" for n, names in WITHOUT_HEADER[kind].items())
     message = f"expected {known} tab-separated columns, or a header, found {len(cells)} columns."
-    raise InputError(message, file, line)
+    return InputError(message, file, line)
 
 
-def _records(rows: Iterator[_Row], header: Sequence[str], file: str) -> Iterator[tuple[int, dict[str, object]]]:
+def _records(rows: Iterator[_Row], header: Sequence[str], file: str, problem: OnProblem) -> Iterator[_Named]:
     for line, cells in rows:
         if len(cells) != len(header):
             names = shown(" ".join(header)[:80])
             message = f"expected {len(header)} columns, {names}, found {len(cells)}."
-            raise InputError(message, file, line)
+            problem(InputError(message, file, line))
+            continue
         yield line, _unpacked(dict(zip(header, cells, strict=True)))
 
 
@@ -161,7 +164,7 @@ def _tsv_rows(source: Input) -> Iterator[_Row]:
             yield line, data.decode("utf-8", "surrogateescape").split("\t")
 
 
-def _csv_rows(source: Input) -> Iterator[_Row]:
+def _csv_rows(source: Input, problem: OnProblem) -> Iterator[_Row]:
     lines = (data.decode("utf-8", "surrogateescape") + "\n" for _, data in source.lines())
     # strict: a quotation mark left open must not swallow the rest of the file unnoticed
     reader = csv.reader(lines, strict=True)
@@ -170,7 +173,8 @@ def _csv_rows(source: Input) -> Iterator[_Row]:
         try:
             cells = _next_row(reader)
         except csv.Error as error:
-            raise InputError(f"this is not CSV: {error}.", source.name, line) from None
+            problem(InputError(f"this is not CSV: {error}.", source.name, line))
+            continue
         if cells is None:
             return
         if any(cell.strip() for cell in cells):

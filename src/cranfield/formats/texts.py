@@ -14,19 +14,21 @@ from cranfield.formats import beir, smart, text_tables, trec_text
 from cranfield.formats.beir import whole
 from cranfield.formats.opening import Input, PathLike, expand, without_compression, writing
 from cranfield.formats.text_tables import Kind
+from cranfield.formats.values import OnProblem, stop
+from cranfield.wording import counted
 
 
 @dataclass(frozen=True)
 class _TopicFormat:
     about: str
-    read: Callable[[Input], Iterator[tuple[int, Topic]]]
+    read: Callable[[Input, OnProblem], Iterator[tuple[int, Topic]]]
     write: Callable[[Iterable[Topic]], Iterator[str]]
 
 
 @dataclass(frozen=True)
 class _DocumentFormat:
     about: str
-    read: Callable[[Input], Iterator[Document]]
+    read: Callable[[Input, OnProblem], Iterator[tuple[int, Document]]]
     write: Callable[[Iterable[Document]], Iterator[str]]
 
 
@@ -51,6 +53,11 @@ _TOPICS = {
         beir.read_topics,
         beir.write_topics,
     ),
+    "beir": _TopicFormat(
+        "another name of jsonl",
+        beir.read_topics,
+        beir.write_topics,
+    ),
     "tsv": _TopicFormat(
         "tab-separated: id and text as in MS MARCO, or columns named in a header",
         text_tables.read_tsv_topics,
@@ -68,6 +75,11 @@ _DOCUMENTS = {
         trec_text.read_documents,
         trec_text.write_documents,
     ),
+    "xml": _DocumentFormat(
+        "another name of trec",
+        trec_text.read_documents,
+        trec_text.write_documents,
+    ),
     "smart": _DocumentFormat(
         "SMART, as in Cranfield and CACM: .I id, .T title, .A author, .W text",
         smart.read_documents,
@@ -75,6 +87,11 @@ _DOCUMENTS = {
     ),
     "jsonl": _DocumentFormat(
         'JSON lines, as BEIR\'s corpus.jsonl: {"_id": …, "title": …, "text": …}',
+        beir.read_documents,
+        beir.write_documents,
+    ),
+    "beir": _DocumentFormat(
+        "another name of jsonl",
         beir.read_documents,
         beir.write_documents,
     ),
@@ -111,7 +128,7 @@ def read_topics(path: PathLike, format: str | None = None) -> tuple[Topic, ...]:
     with Input(path) as source:
         _refuse_empty(source)
         name = format or _recognised(source, recognise_topics, TOPIC_FORMATS, "topic")
-        return _distinct(_TOPICS[name].read(source), source.name)
+        return _distinct(_TOPICS[name].read(source, stop), source.name)
 
 
 def read_documents(path: PathLike, format: str | None = None) -> Iterator[Document]:
@@ -125,7 +142,7 @@ def read_documents(path: PathLike, format: str | None = None) -> Iterator[Docume
 
 def write_topics(topics: Iterable[Topic], path: PathLike, format: str | None = None) -> tuple[str, ...]:
     """Write topics in the format named, or the one the file's suffix stands for. Says what it could not hold."""
-    name = _output_format(path, format, TOPIC_FORMATS, "topic")
+    name = topic_format(path, format)
     lost: Counter[str] = Counter()
     _write(_TOPICS[name].write(_holdable_topics(topics, name, os.fspath(path), lost)), path)
     return _losses(lost, name, "topics")
@@ -133,20 +150,30 @@ def write_topics(topics: Iterable[Topic], path: PathLike, format: str | None = N
 
 def write_documents(documents: Iterable[Document], path: PathLike, format: str | None = None) -> tuple[str, ...]:
     """Write documents as they come, in the format named or told by the suffix. Says what it could not hold."""
-    name = _output_format(path, format, DOCUMENT_FORMATS, "document")
+    name = document_format(path, format)
     lost: Counter[str] = Counter()
     _write(_DOCUMENTS[name].write(_holdable_documents(documents, name, os.fspath(path), lost)), path)
     return _losses(lost, name, "documents")
 
 
-def topics_in(source: Input, format: str) -> Iterator[tuple[int, Topic]]:
+def topic_format(path: PathLike, format: str | None = None) -> str:
+    """The format in which topics are written to a file: the one named, or that of the suffix."""
+    return _output_format(path, format, TOPIC_FORMATS, "topic")
+
+
+def document_format(path: PathLike, format: str | None = None) -> str:
+    """The format in which documents are written to a file: the one named, or that of the suffix."""
+    return _output_format(path, format, DOCUMENT_FORMATS, "document")
+
+
+def topics_in(source: Input, format: str, problem: OnProblem = stop) -> Iterator[tuple[int, Topic]]:
     """The topics of a file that is open, each with its line; ids may repeat."""
-    return _TOPICS[format].read(source)
+    return _TOPICS[format].read(source, problem)
 
 
-def documents_in(source: Input, format: str) -> Iterator[Document]:
-    """The documents of a file that is open."""
-    return _DOCUMENTS[format].read(source)
+def documents_in(source: Input, format: str, problem: OnProblem = stop) -> Iterator[tuple[int, Document]]:
+    """The documents of a file that is open, each with its line; ids may repeat."""
+    return _DOCUMENTS[format].read(source, problem)
 
 
 def recognise_topics(head: bytes) -> tuple[str, str] | None:
@@ -243,7 +270,7 @@ def _documents(files: Iterable[str], format: str | None) -> Iterator[Document]:
             _refuse_empty(source)
             name = format or _recognised(source, recognise_documents, DOCUMENT_FORMATS, "document")
             found = False
-            for document in _DOCUMENTS[name].read(source):
+            for _, document in _DOCUMENTS[name].read(source, stop):
                 found = True
                 yield document
             if not found:
@@ -261,8 +288,6 @@ def _output_format(path: PathLike, format: str | None, known: Mapping[str, str],
         return format
     suffix = os.path.splitext(without_compression(path))[1].lower()
     name = _SUFFIXES.get(suffix, "")
-    if what == "document" and name == "xml":
-        return "trec"
     if name not in known:
         message = (
             f"cannot tell a {what} format from the suffix {shown(suffix)}. "
@@ -285,11 +310,14 @@ def _count_losses(text: Topic | Document, kind: str, format: str, lost: Counter[
     lost.update(part for part in _NO_PLACE.get((kind, format), ()) if getattr(text, part))
     if format == "smart":
         lost.update(smart.without_letter(text.fields))
+    if format == "tsv" and "\n" in (text.text if isinstance(text, Document) else text.title).strip():
+        lost["line breaks"] += 1
 
 
 def _losses(lost: Counter[str], format: str, kind: str) -> tuple[str, ...]:
+    noun = kind.removesuffix("s")
     return tuple(
-        f"{part} of {count:,} {kind} not in the output: {format} cannot hold it." for part, count in lost.items()
+        f"{part} of {counted(count, noun)} not in the output: {format} cannot hold it." for part, count in lost.items()
     )
 
 
@@ -316,7 +344,7 @@ def _holdable_documents(
 def _refuse_id(id: str, format: str, what: str, file: str) -> None:
     if not id.strip() or whole(id) != id:
         raise InputError(f"{shown(id)} cannot be the id of a {what}.", file)
-    if format != "jsonl" and (_CONTROL.search(id) or id != id.strip(" ")):
+    if format not in ("jsonl", "beir") and (_CONTROL.search(id) or id != id.strip(" ")):
         message = f"the {what} id {shown(id)} holds white space that {format} cannot keep, but jsonl can."
         raise InputError(message, file)
 

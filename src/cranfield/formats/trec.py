@@ -15,8 +15,9 @@ from typing import BinaryIO
 from cranfield.collection import Qrels, Run, id_bytes, shown
 from cranfield.errors import InputError
 from cranfield.formats.opening import UTF8_BOM, Input
-from cranfield.formats.rows import QrelsRows, RunRows, scores_from_ranks
+from cranfield.formats.rows import Note, QrelsRows, RunRows, scores_from_ranks
 from cranfield.formats.values import OnProblem, decimal, decimals, grade, text, whole
+from cranfield.wording import counted
 
 Fields = list[bytes]
 Column = Sequence[bytes]
@@ -50,7 +51,8 @@ def read_trec_run(source: Input, problem: OnProblem) -> RunRows:
             _add_ranks(rows, ranks, numbers)
         rows.tag = rows.tag or text(tags[0])
     if long:
-        rows.notes.append(f"{len(long):,} lines go on after the tag (line {long[0]}): the rest is left out.")
+        message = f"{counted(len(long), 'line')} with words after the tag, which are left out."
+        rows.notes.append(Note(message, long[0], len(long)))
     return rows
 
 
@@ -105,43 +107,48 @@ def read_prels(source: Input, problem: OnProblem, words: Mapping[str, float]) ->
 
 def read_cranfield_qrels(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
     """Cranfield's own: code 1 is the best and 4 the least, so the grade is 5 − code; −1 is left out."""
-    rows, left_out = QrelsRows(), 0
+    rows, left_out = QrelsRows(), list[int]()
     for number, (query, doc, token) in _lines(source, "cranfield", problem):
         code = whole(token)
         if code == -1:
-            left_out += 1
+            left_out.append(number)
         elif code is None or not 1 <= code <= 5:
             problem(_at(source, number, f"code {shown(text(token))}, expected 1 to 5, or -1."))
         else:
             rows.add(text(query), text(doc), 5.0 - code, number)
-    rows.notes.append("grades are 5 − code (code 1 is the best).")
+    rows.notes.append(Note("grades are 5 − code (code 1 is the best)."))
     if left_out:
-        rows.notes.append(f"{left_out:,} rows with code -1 left out (the document that the question was taken from).")
+        message = (
+            f"{counted(len(left_out), 'row')} with code -1 left out (the document that the question was taken from)."
+        )
+        rows.notes.append(Note(message, left_out[0], len(left_out)))
     return rows
 
 
 def read_cacm_qrels(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
     """CACM's and CISI's own: every pair listed is relevant, although the last column says 0."""
-    rows, padded = QrelsRows(), 0
+    rows, padded = QrelsRows(), list[int]()
     for number, (query, doc, *zeros) in _lines(source, "cacm", problem):
         if any(re.fullmatch(rb"0(\.0*)?", zero) is None for zero in zeros):
             found = " ".join(map(text, zeros))
             problem(_at(source, number, f"expected two zeros after query and document, found {found!r}."))
             continue
-        padded += query.startswith(b"0") or doc.startswith(b"0")
+        if query.startswith(b"0") or doc.startswith(b"0"):
+            padded.append(number)
         rows.add(_unpadded(query), _unpadded(doc), 1.0, number)
-    rows.notes.append("every pair listed counts as relevant (grade 1), although the last column is 0.")
+    rows.notes.append(Note("every pair listed counts as relevant (grade 1), although the last column is 0."))
     if padded:
-        rows.notes.append(
-            f"{padded:,} rows have ids padded with zeros ('01', '0756'); they are read as '1', '756', "
+        message = (
+            f"{counted(len(padded), 'row')} with ids padded with zeros ('01', '0756'), read as '1', '756', "
             "as in the collection's documents and queries."
         )
+        rows.notes.append(Note(message, padded[0], len(padded)))
     return rows
 
 
 def write_trec_run(run: Run, out: BinaryIO) -> None:
     """Best first within each query; ranks count from 1 unless the run has its own."""
-    tag = _column(run.tag or re.sub(r"\s+", "_", run.name) or "run", "tag")
+    tag = as_column(run.tag or re.sub(r"\s+", "_", run.name) or "run", "tag")
     for i, query in enumerate(run.queries):
         rows = run.rows_of(i)
         scores, docs = run.scores[rows].tolist(), run.docs[rows].tolist()
@@ -149,8 +156,8 @@ def write_trec_run(run: Run, out: BinaryIO) -> None:
         order = sorted(range(len(docs)), key=lambda j: -scores[j])
         for place, j in enumerate(order, 1):
             rank = place if ranks is None else ranks[j]
-            doc = _column(docs[j], "document id")
-            out.write(b"%b Q0 %b %d %b %b\n" % (_column(query, "query id"), doc, rank, number(scores[j]), tag))
+            doc = as_column(docs[j], "document id")
+            out.write(b"%b Q0 %b %d %b %b\n" % (as_column(query, "query id"), doc, rank, number(scores[j]), tag))
 
 
 def write_msmarco_run(run: Run, out: BinaryIO) -> None:
@@ -160,24 +167,51 @@ def write_msmarco_run(run: Run, out: BinaryIO) -> None:
         scores, docs = run.scores[rows].tolist(), run.docs[rows].tolist()
         order = sorted(range(len(docs)), key=lambda j: (-scores[j], descending(docs[j])))
         for rank, j in enumerate(order, 1):
-            out.write(b"%b\t%b\t%d\n" % (_column(query, "query id"), _column(docs[j], "document id"), rank))
+            out.write(b"%b\t%b\t%d\n" % (as_column(query, "query id"), as_column(docs[j], "document id"), rank))
 
 
 def write_qrels(qrels: Qrels, out: BinaryIO, layout: str) -> None:
     """Any of the layouts of `LAYOUTS` that hold grades."""
     columns: dict[str, list[bytes]] = {
-        "query": [_column(q, "query id") for q in qrels.row_queries()],
-        "doc": [_column(d, "document id") for d in qrels.docs],
+        "query": [as_column(q, "query id") for q in qrels.row_queries()],
+        "doc": [as_column(d, "document id") for d in qrels.docs],
         "grade": [number(g) for g in qrels.grades.tolist()],
-        "subtopic": [_column(s, "subtopic") for s in qrels.subtopics],
+        "subtopic": [as_column(s, "subtopic") for s in qrels.subtopics],
     }
-    columns |= {key: [_column(v, key) for v in values] for key, values in qrels.extra.items()}
+    columns |= {key: [as_column(v, key) for v in values] for key, values in qrels.extra.items()}
     wanted = _meanings(layout)
     missing = [name for name in wanted if name not in columns]
     if missing:
         raise InputError(f"these judgments have no {' and no '.join(missing)}: the {layout} format needs it.")
     for i in rows_to_write(qrels, layout):
         out.write(b" ".join(columns[name][i] for name in wanted) + b"\n")
+
+
+def write_cranfield_qrels(qrels: Qrels, out: BinaryIO) -> None:
+    """Cranfield's own: the code is 5 − grade, so that only the whole grades 0 to 4 have one."""
+    queries = qrels.row_queries()
+    for i in rows_to_write(qrels, "cranfield"):
+        grade_ = float(qrels.grades[i])
+        if grade_ not in (0, 1, 2, 3, 4):
+            message = (
+                f"query {shown(queries[i])}, document {shown(qrels.docs[i])}: grade {number(grade_).decode()} has no "
+                "code in the cranfield format, which holds the whole grades 0 to 4 (as code 5 to 1)."
+            )
+            raise InputError(message)
+        ids = as_column(queries[i], "query id"), as_column(qrels.docs[i], "document id")
+        out.write(b"%b %b %d\n" % (*ids, 5 - grade_))
+
+
+def write_cacm_qrels(qrels: Qrels, out: BinaryIO) -> None:
+    """CACM's and CISI's own: the relevant pairs and nothing else."""
+    queries = qrels.row_queries()
+    for i in relevant_rows(qrels):
+        out.write(b"%b %b 0 0\n" % (as_column(queries[i], "query id"), as_column(qrels.docs[i], "document id")))
+
+
+def relevant_rows(qrels: Qrels) -> list[int]:
+    """The rows that a list of relevant pairs holds: of each document the highest grade, if that is at least 1."""
+    return [i for i in rows_to_write(qrels, "cacm") if qrels.grades[i] >= 1]
 
 
 def rows_to_write(qrels: Qrels, layout: str) -> list[int]:
@@ -297,9 +331,9 @@ def _add_ranks(rows: RunRows, tokens: Sequence[bytes], numbers: Sequence[int]) -
     if None in ranks:
         at = ranks.index(None)
         rows.ranks = None
-        rows.notes.append(
-            f"the rank column is not used: line {numbers[at]} has {shown(text(tokens[at]))}, no whole number."
-        )
+        rows.odd_rank = numbers[at], text(tokens[at])
+        message = f"the rank column is not used: {shown(rows.odd_rank[1]):.80} is no whole number."
+        rows.notes.append(Note(message, numbers[at]))
     else:
         rows.ranks.extend(rank for rank in ranks if rank is not None)
 
@@ -351,11 +385,21 @@ def _at(source: Input, number_: int, message: str) -> InputError:
     return InputError(message, source.name, number_)
 
 
+def is_padded(id: str) -> bool:
+    """Whether CACM's and CISI's reader would drop zeros from the id.
+
+    >>> is_padded("0756"), is_padded("0")
+    (True, False)
+    """
+    token = id_bytes(id)
+    return _unpadded(token) != text(token)
+
+
 def _unpadded(token: bytes) -> str:
     return text(token.lstrip(b"0") or b"0") if token.isdigit() else text(token)
 
 
-def _column(value: str, what: str) -> bytes:
+def as_column(value: str, what: str) -> bytes:
     """An id as one column, or an error if white space would split it."""
     encoded = id_bytes(value)
     if encoded.split() != [encoded]:

@@ -18,6 +18,7 @@ from cranfield.collection import Document, Subtopic, Topic
 from cranfield.errors import InputError
 from cranfield.formats.beir import known_id, searchable, tidy
 from cranfield.formats.opening import Input
+from cranfield.formats.values import OnProblem, each
 
 LARGEST_DOCUMENT = 1 << 28
 
@@ -91,28 +92,23 @@ class _Element:
     content: str
 
 
-def read_sgml_topics(source: Input) -> Iterator[tuple[int, Topic]]:
+def read_sgml_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics in TREC's own format, `<top> <num> Number: 301 <title> …`, each with its line."""
-    for line, _, body in _topic_records(source, "top"):
-        parts = _TopicParts({})
-        for element in _topic_elements(body):
-            parts.add(element, labelled=True)
-        yield line, parts.topic(source.name, line)
+    return each(
+        _topic_records(source, "top"), lambda line, record: _topic("", record[1], True, source.name, line), problem
+    )
 
 
-def read_xml_topics(source: Input) -> Iterator[tuple[int, Topic]]:
+def read_xml_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics in XML as in the TREC Web tracks, `<topic number="1"><query>…`, each with its line."""
-    for line, attributes, body in _topic_records(source, "topic"):
-        parts = _TopicParts(_attributes(attributes))
-        for element in _topic_elements(body):
-            parts.add(element, labelled=False)
-        yield line, parts.topic(source.name, line)
+    return each(
+        _topic_records(source, "topic"), lambda line, record: _topic(*record, False, source.name, line), problem
+    )
 
 
-def read_documents(source: Input) -> Iterator[Document]:
-    """Documents in TREC format, `<DOC><DOCNO>…</DOCNO>…</DOC>`, one after the other."""
-    for line, attributes, body in _document_records(source):
-        yield _document(_attributes(_decoded(attributes)), _decoded(body), source.name, line)
+def read_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
+    """Documents in TREC format, `<DOC><DOCNO>…</DOCNO>…</DOC>`, one after the other, each with its line."""
+    return each(_document_records(source), lambda line, record: _document(*record, source.name, line), problem)
 
 
 def write_sgml_topics(topics: Iterable[Topic]) -> Iterator[str]:
@@ -140,6 +136,13 @@ def write_documents(documents: Iterable[Document]) -> Iterator[str]:
         )
         text = f"<TEXT>\n{_sgml(document.text)}\n</TEXT>\n"
         yield f"<DOC>\n<DOCNO>{_sgml(document.id)}</DOCNO>\n{title}{fields}{text}</DOC>\n"
+
+
+def _topic(attributes: str, body: str, labelled: bool, file: str, line: int) -> Topic:
+    parts = _TopicParts(_attributes(attributes))
+    for element in _topic_elements(body):
+        parts.add(element, labelled)
+    return parts.topic(file, line)
 
 
 class _TopicParts:
@@ -224,14 +227,14 @@ def _attributes(text: str) -> dict[str, str]:
     }
 
 
-def _topic_records(source: Input, name: str) -> Iterator[tuple[int, str, str]]:
-    """The line, the attributes and the body of every topic."""
+def _topic_records(source: Input, name: str) -> Iterator[tuple[int, tuple[str, str]]]:
+    """The attributes and the body of every topic, with its line."""
     text = _without_cdata(_without_comments(_decoded(source.read())))
     opened: re.Match[str] | None = None
     line, counted, closed = 1, 0, False
     for edge in re.finditer(rf"<(/?){name}((?:\s[^<>]*)?)>", text, re.IGNORECASE):
         if opened is not None:
-            yield line, opened[2], text[opened.end() : edge.start()]
+            yield line, (opened[2], text[opened.end() : edge.start()])
         elif edge[1]:
             stray = text.count("\n", 0, edge.start()) + 1
             raise InputError(f"</{name}> without a <{name}> before it.", source.name, stray)
@@ -241,7 +244,7 @@ def _topic_records(source: Input, name: str) -> Iterator[tuple[int, str, str]]:
     if opened is not None and (closed or name == "topic"):
         raise InputError(f"the topic is cut off: its </{name}> is missing.", source.name, line)
     if opened is not None:
-        yield line, opened[2], text[opened.end() :]
+        yield line, (opened[2], text[opened.end() :])
 
 
 def _topic_elements(body: str) -> Iterator[_Element]:
@@ -287,8 +290,8 @@ def _label(text: str, part: str) -> re.Match[str] | None:
     return re.match(rf"(?:{_LABELS[part]})\s*:\s*", text, re.IGNORECASE) if part in _LABELS else None
 
 
-def _document_records(source: Input) -> Iterator[tuple[int, bytes, bytes]]:
-    """The line, the attributes and the body of every document, never holding more than one of them."""
+def _document_records(source: Input) -> Iterator[tuple[int, tuple[bytes, bytes]]]:
+    """The attributes and the body of every document, with its line, never holding more than one of them."""
     opened: tuple[int, bytes] | None = None
     held: list[bytes] = []
     for first, block in _with_whole_tags(source.blocks()):
@@ -297,7 +300,7 @@ def _document_records(source: Input) -> Iterator[tuple[int, bytes, bytes]]:
             start, end = edge.span()
             line, counted = line + block.count(b"\n", counted, start), start
             if opened is not None and edge[1]:
-                yield *opened, b"".join([*held, block[at:start]])
+                yield opened[0], (opened[1], b"".join([*held, block[at:start]]))
                 opened, held = None, []
             elif opened is None and not edge[1]:
                 _refuse_text_outside(block[at:start], source.name, line)
@@ -349,7 +352,8 @@ def _not_closed(file: str, line: int) -> InputError:
     return InputError("the document that begins here is cut off: its </DOC> is missing.", file, line)
 
 
-def _document(attributes: Mapping[str, str], body: str, file: str, line: int) -> Document:
+def _document(tag: bytes, inside: bytes, file: str, line: int) -> Document:
+    attributes, body = _attributes(_decoded(tag)), _decoded(inside)
     values: dict[str, list[str]] = {}
     for name, content in _document_elements(body):
         values.setdefault(name, []).append(content)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from cranfield.collection import shown
 from cranfield.errors import InputError
 
 OnProblem = Callable[[InputError], None]
+R = TypeVar("R")
+T = TypeVar("T")
 
 # the words of the lecture slides; read_qrels(grade_words=…) takes others
 GRADE_WORDS: Mapping[str, float] = {"perfect": 4, "excellent": 3, "good": 2, "fair": 1, "bad": 0}
@@ -24,6 +26,17 @@ _WHOLE = re.compile(rb"[+-]?[0-9]{1,18}")
 def stop(problem: InputError) -> None:
     """What to do about a problem, unless one collects them: raise it."""
     raise problem
+
+
+def each(records: Iterable[tuple[int, R]], made: Callable[[int, R], T], problem: OnProblem) -> Iterator[tuple[int, T]]:
+    """What is made of each numbered record, with its line; a record that cannot be used is a problem."""
+    for line, record in records:
+        try:
+            value = made(line, record)
+        except InputError as error:
+            problem(error)
+            continue
+        yield line, value
 
 
 def decimal(token: bytes, what: str) -> float:
