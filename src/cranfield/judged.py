@@ -92,14 +92,24 @@ class JudgedRun:
     joining: Joining
     sources: Sources
     qrels_at: Ints  # per query: where it stands in the qrels
+    tied_docs: Ints  # per query: documents that share their score with another
+    float32_tied_docs: Ints  # per query: documents that do so in float32 but not in float64
     only_in_run: int = 0  # queries of the run that have no judgments
-    tied: int = 0  # documents that share their score with another, in the queries evaluated
-    float32_tied: int = 0  # documents that do so in float32 but not in float64
 
     @property
     def n(self) -> int:
         """The number of queries."""
         return len(self.queries)
+
+    @property
+    def tied(self) -> int:
+        """How many documents share their score with another."""
+        return int(self.tied_docs.sum())
+
+    @property
+    def float32_tied(self) -> int:
+        """How many documents share their score with another in float32 but not in float64."""
+        return int(self.float32_tied_docs.sum())
 
     @cached_property
     def query(self) -> Ints:
@@ -166,6 +176,22 @@ class JudgedRun:
         first, size = _groups(kept.query, kept.tie_first, rank)
         return replace(kept, rank=rank, tie_first=first, tie_size=size, retrieved=np.diff(kept.starts).astype(np.int64))
 
+    def without_repeats(self, duplicates: Mapping[str, str]) -> JudgedRun:
+        """The same with grade 0 for every hit that repeats an earlier one: both of one group and graded above 0.
+
+        `duplicates` gives doc -> group. The ideal counts a group once too: its highest grade stays, the others that
+        are above 0 become 0.
+        """
+        grade, ideal = self.grade.copy(), self.ideal.copy()
+        for i in range(self.n):
+            hits = slice(int(self.starts[i]), int(self.starts[i + 1]))
+            names = self.judged_docs(i)
+            docs = ["" if number < 0 else names[number] for number in self.doc[hits]]
+            grade[hits] = np.where(_repeated(docs, grade[hits], duplicates), 0.0, grade[hits])
+            grades = once_each(self.sources.qrels.judged[int(self.qrels_at[i])], duplicates)
+            ideal[int(self.ideal_starts[i]) : int(self.ideal_starts[i + 1])] = sorted(grades.values(), reverse=True)
+        return replace(self, grade=grade, ideal=ideal)
+
     @property
     def has_ties(self) -> bool:
         """Whether some hit could stand at another rank."""
@@ -193,15 +219,21 @@ class JudgedRun:
 
 
 def judge(
-    qrels: Qrels, run: Run, joining: Joining = DEFAULT, extras: Extras = NOTHING, dense: bool = False
+    qrels: Qrels,
+    run: Run,
+    joining: Joining = DEFAULT,
+    extras: Extras = NOTHING,
+    dense: bool = False,
+    **rules: Any,
 ) -> JudgedRun:
     """Rank the run's documents and keep the judged ones (all of them, if `dense`), with rank and grade.
 
     >>> qrels = Qrels.from_rows(["q1", "q1"], ["a", "b"], [1, 0])
     >>> run = Run.from_rows(["q1"] * 3, ["b", "x", "a"], [3.0, 2.0, 1.0])
-    >>> judge(qrels, run).rank
+    >>> judge(qrels, run, missing="error").rank
     array([1, 3])
     """
+    joining = replace(joining, **rules)
     absent = np.array([query not in run.position for query in qrels.queries], dtype=bool)
     _require_common_queries(qrels, run, absent, joining)
     kept = [i for i in range(len(qrels.queries)) if joining.missing != "skip" or not absent[i]]
@@ -225,10 +257,34 @@ def judge(
         joining=joining,
         sources=Sources(qrels, run, extras),
         qrels_at=np.array(kept, dtype=np.int64),
+        tied_docs=ranking.tied,
+        float32_tied_docs=ranking.float32_tied,
         only_in_run=len(set(run.queries) - set(qrels.queries)),
-        tied=ranking.tied,
-        float32_tied=ranking.float32_tied,
     )
+
+
+def once_each(grade_of: Mapping[str, float], duplicates: Mapping[str, str]) -> dict[str, float]:
+    """Grades by document, with 0 for what is graded above 0 in a duplicate group but the highest of it.
+
+    >>> once_each({"a": 1, "b": 2, "c": 1}, {"a": "x", "b": "x"})
+    {'a': 0.0, 'b': 2, 'c': 1}
+    """
+    best_first = sorted(grade_of, key=lambda doc: -grade_of[doc])
+    repeated = _repeated(best_first, np.array([grade_of[doc] for doc in best_first], dtype=np.float64), duplicates)
+    repeats = {doc for doc, again in zip(best_first, repeated, strict=True) if again}
+    return {doc: 0.0 if doc in repeats else grade for doc, grade in grade_of.items()}
+
+
+def _repeated(docs: Sequence[str], grades: Floats, duplicates: Mapping[str, str]) -> list[bool]:
+    """Which documents of a list are graded above 0 and of the same group as an earlier one that is."""
+    seen: set[str] = set()
+    repeated = []
+    for doc, grade in zip(docs, grades.tolist(), strict=True):
+        group = duplicates.get(doc) if grade > 0 else None  # what earned nothing is not repeated
+        repeated.append(group in seen)
+        if group is not None:
+            seen.add(group)
+    return repeated
 
 
 class _Ranking:
@@ -247,8 +303,10 @@ class _Ranking:
         rows, key = rows[order], key[order]
         rank = np.arange(len(rows)) - self.starts[query] + 1
         self.first, self.size = _groups(query, key, rank)
-        self.tied = int(np.count_nonzero(self.size > 1))
-        self.float32_tied = _float32_tied(run.scores[rows], query) if joining.rank_by == "score" else 0
+        self.tied = _per_query(query, self.size > 1, len(parts))
+        self.float32_tied = np.zeros(len(parts), dtype=np.int64)
+        if joining.rank_by == "score":
+            self.float32_tied = _float32_tied(run.scores[rows], query, len(parts))
         rows = self._break_ties(run, rows, rank)
         self.docs = run.docs[rows].tolist()
 
@@ -263,7 +321,7 @@ class _Ranking:
     def _break_ties(self, run: Run, rows: Ints, rank: Ints) -> Ints:
         """Order each group of equal scores; lexsort has left it in the input's order."""
         rule = self.joining.ties
-        if rule == "input-order" or not self.tied:
+        if rule == "input-order" or not self.tied.any():
             return rows
         order = _TIE_ORDERS.get(rule, _doc_descending)
         rows = rows.copy()
@@ -315,14 +373,18 @@ def _rounded(scores: Floats, score_type: ScoreType | str) -> Floats:
         return scores.astype(np.float32).astype(np.float64)
 
 
-def _float32_tied(scores: Floats, query: Ints) -> int:
-    """How many documents share their score with another in float32 but not in float64."""
+def _float32_tied(scores: Floats, query: Ints, n: int) -> Ints:
+    """How many documents of each query share their score with another in float32 but not in float64."""
     scores = scores[np.lexsort((-scores, query))]
     place = np.arange(len(scores))
     single, double = (
-        np.count_nonzero(_groups(query, _rounded(scores, kind), place)[1] > 1) for kind in ("float32", "float64")
+        _per_query(query, _groups(query, _rounded(scores, kind), place)[1] > 1, n) for kind in ("float32", "float64")
     )
-    return int(single - double)
+    return single - double
+
+
+def _per_query(query: Ints, where: Bools, n: int) -> Ints:
+    return np.bincount(query[where], minlength=n).astype(np.int64)
 
 
 def _doc_descending(run: Run, rows: list[int]) -> list[int]:

@@ -1,65 +1,54 @@
-"""What holds for every measure there is, or will be."""
+"""What holds for every measure there is, or will be.
+
+Measures come from the registry. A measure says what it is tried with (`example`, and `examples` of its parameters), and
+which of the common properties it does not have, with the reason (`lacks`).
+"""
 
 import dataclasses
+import json
 import math
+import os
 import random
+from typing import get_args
 
 import numpy as np
 import pytest
+from cases import Case, full_case, plain_case
 from rankings import random_case
 
-from cranfield import Qrels, Run, as_run, evaluate, judge
-from cranfield.judged import Joining
+from cranfield import as_run, evaluate
+from cranfield.explain import explain
 from cranfield.measures import Measure, all_measures, parse_measure
+from cranfield.measures.base import REL, Property
 
-DOCS = 100
-TIE_RULES = ["trec", "doc-ascending", "expected", "best", "worst"]
-VALUES = {
-    "cutoff": [1, 3, 10],
-    "rel": [2, -1, 0.5],
-    "judged_only": [True],
-    "recall": [0.0, 0.1, 0.55, 1.0],
-    "denominator": ["min(R,k)"],
-    "ties": ["group"],
-    "wanted": [2, 5],
-    "points": [3, 101, (0.25, 0.5, 0.75), (0.3,)],
-    "beta": [0.5, 2.0, math.sqrt(2)],
-    "docs": [DOCS, 12345],
-    "gain": ["exp", {1: 0.3, 2: 9}],
-    "discount": ["log(max(i,base))", "1/i"],
-    "base": [10, math.e, 1.5],
-}
-
-
-def plain(kind: type[Measure]) -> Measure:
-    """A measure with the parameters it needs and no others."""
-    needed = {"docs"} & set(kind.parameters) | set(kind.required)
-    return kind(**{name: VALUES[name][1 if name == "cutoff" else 0] for name in needed})
+RELEVANT_TO_ALL = max(REL.examples)
+SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
+TIE_RULES = ["trec", "expected", "worst", *(["doc-ascending", "best"] if SOAK else [])]
 
 
 def variants(kind: type[Measure]) -> list[Measure]:
     """A measure with each of its parameters changed in turn, and with all of them."""
-    base = plain(kind)
-    one = [dataclasses.replace(base, **{name: value}) for name in kind.parameters for value in VALUES[name]]
-    every = dataclasses.replace(base, **{name: VALUES[name][0] for name in kind.parameters})
+    base = kind.plain()
+    one = [
+        dataclasses.replace(base, **{name: value})
+        for name, parameter in kind.parameters.items()
+        for value in parameter.some_values()
+    ]
+    every = dataclasses.replace(base, **{name: p.some_values()[0] for name, p in kind.parameters.items()})
     return list(dict.fromkeys([base, *one, every]))
 
 
-KINDS = all_measures()
+# a measure that a test defines is no concern of this file
+KINDS = [kind for kind in all_measures() if kind.__module__.startswith("cranfield.")]
 MEASURES = [measure for kind in KINDS for measure in variants(kind)]
-CUT = [measure for measure in MEASURES if getattr(measure, "cutoff", None) is not None]
-SEVERAL_SEEDS = range(6)
+SEVERAL_SEEDS = range(12 if SOAK else 2)
 each_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 each_rule = pytest.mark.parametrize("ties", TIE_RULES)
 
 
-def values(qrels, run, ties="trec", measures=MEASURES):
-    """{query: its values}; under ties='expected' without those that have to be sampled."""
-    if ties == "expected":
-        measures = [measure for measure in measures if type(measure).expected is not Measure.expected]
-    scores = evaluate(qrels, run, measures, ties=ties)
-    columns = {label: scores.per_query(label) for label in scores.labels}
-    return {query: {label: column[query] for label, column in columns.items()} for query in scores.queries}
+def having(a_property: Property, measures: list[Measure] = MEASURES) -> list[Measure]:
+    """The measures that do not say that they lack a property."""
+    return [measure for measure in measures if a_property not in measure.lacks]
 
 
 # what is written about it
@@ -84,7 +73,14 @@ def test_a_measure_of_quality_names_its_source(kind):
 def test_parameters_are_described_and_are_the_fields(kind):
     assert {field.name for field in dataclasses.fields(kind)} == set(kind.parameters)
     assert all(parameter.what and parameter.range() for parameter in kind.parameters.values())
+    assert all(parameter.some_values() for parameter in kind.parameters.values())
     assert set(kind.required) <= set(kind.parameters)
+
+
+@each_kind
+def test_a_measure_says_why_it_lacks_a_property(kind):
+    assert set(kind.lacks) <= set(get_args(Property))
+    assert all(why.endswith(".") and why[0].isupper() for why in kind.lacks.values())
 
 
 @each_kind
@@ -110,18 +106,18 @@ def test_a_name_reads_back_as_the_same_measure(measure):
 @each_kind
 def test_aliases_stand_for_the_same_measure(kind):
     for alias in kind.aliases:
-        assert parse_measure(str(plain(kind)).replace(kind.name, alias, 1)) == plain(kind)
+        assert parse_measure(str(kind.plain()).replace(kind.name, alias, 1)) == kind.plain()
 
 
 @each_kind
 def test_a_default_reaches_only_parameters_that_were_not_given(kind):
-    measure = plain(kind).with_defaults(rel=3, docs=7)
+    measure = kind.plain().with_defaults(rel=3, docs=7)
     if "rel" in kind.parameters and measure.is_binary:
         assert measure.rel == 3
         given = dataclasses.replace(measure, rel=2)
         assert given.with_defaults(rel=3) == given
     if "docs" in kind.parameters:
-        assert measure.docs == DOCS
+        assert measure.docs == (7 if kind.plain().docs is None else kind.plain().docs)
 
 
 # its values
@@ -130,72 +126,117 @@ def test_a_default_reaches_only_parameters_that_were_not_given(kind):
 @each_rule
 @pytest.mark.parametrize("seed", SEVERAL_SEEDS)
 def test_values_are_within_their_range(seed, ties):
-    qrels, run = random_case(seed, scores=4 if seed % 2 else None)
-    scores = evaluate(qrels, run, MEASURES, ties=ties)
-    for label, measure in zip(scores.labels, scores.measures, strict=True):
-        row = scores.values(label)
-        assert np.isfinite(row).all(), label
-        assert (row >= measure.low).all() and (row <= measure.high + 1e-12).all(), label
+    values = full_case(seed, scores=4 if seed % 2 else None).values(MEASURES, ties)
+    for measure in having("range"):
+        for value in (found[str(measure)] for found in values.values() if str(measure) in found):
+            assert math.isfinite(value) and measure.low - 1e-12 <= value <= measure.high + 1e-12, measure
+
+
+@pytest.mark.parametrize("seed", SEVERAL_SEEDS)
+def test_fractional_grades_are_grades_too(seed):
+    values = full_case(seed, grades=(-1, 0, 0.25, 0.5, 1, 2.5)).values(MEASURES)
+    for measure in MEASURES:
+        assert all(math.isfinite(found[str(measure)]) for found in values.values()), measure
+
+
+def better_document_up(case: Case, rng: random.Random, over_unjudged: bool) -> Case:
+    """In each query a document changes places with a worse one that stands above it, where there is one."""
+    grades: dict[tuple[str, str], dict[str, float]] = {}
+    for query, doc, grade, subtopic, *_ in case.rows:
+        grades.setdefault((query, doc), {})[subtopic] = grade
+
+    def is_better(query: str, doc: str, other: str) -> bool:
+        mine, others = grades.get((query, doc), {}), grades.get((query, other), {})
+        best, is_unjudged = max(mine.values(), default=-1), max(others.values(), default=-1) < 0
+        # what is judged and not relevant may count less than what is unjudged
+        if best < 0 or (is_unjudged and (not over_unjudged or best < RELEVANT_TO_ALL)):
+            return False
+        # of several subtopics it must be better for one and worse for none
+        pairs = [(mine.get(s, 0), max(others.get(s, 0), 0)) for s in {*mine, *others}]
+        return all(a >= b for a, b in pairs) and any(a > b for a, b in pairs)
+
+    run = {}
+    for query, scores in case.run.items():
+        docs = sorted(scores, key=lambda doc: -scores[doc])
+        chances = [(i, j) for j in range(len(docs)) for i in range(j) if is_better(query, docs[j], docs[i])]
+        if chances:
+            i, j = rng.choice(chances)
+            docs[i], docs[j] = docs[j], docs[i]
+        run[query] = dict(zip(docs, sorted(scores.values(), reverse=True), strict=True))
+    return dataclasses.replace(case, run=run)
+
+
+@pytest.mark.parametrize("over_unjudged", [False, True], ids=["both judged", "over unjudged"])
+@pytest.mark.parametrize("seed", SEVERAL_SEEDS)
+def test_a_better_document_higher_up_never_hurts(seed, over_unjudged):
+    case = full_case(seed, queries=25, docs=14)
+    # what is left out of a condensed list has no place there to change; which of two duplicates comes first matters
+    measures = [m for m in having("swap") if not (over_unjudged and m.judged_only) and m.repeats]
+    changed = better_document_up(case, random.Random(seed), over_unjudged)
+    assert changed.run != case.run
+    before, after = case.values(measures), changed.values(measures)
+    for measure in measures:
+        sign, name = 1 if measure.more_is_better else -1, str(measure)
+        gained = {query: sign * (after[query][name] - before[query][name]) for query in before}
+        assert {query: gain for query, gain in gained.items() if gain < -1e-12} == {}, measure
 
 
 @each_rule
 def test_a_perfect_ranking_has_the_best_value_of_a_normalised_measure(ties):
-    qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}}
-    for kind in KINDS:
-        if kind.high == 1 and kind.more_is_better and kind.name not in ("P", "R", "SetAccuracy"):
-            name = str(plain(kind))
-            assert evaluate(qrels, run, [name], ties=ties).mean(name) == pytest.approx(1, abs=1e-15), name
+    case = plain_case({"q": {"a": 1, "b": 1}}, {"q": {"a": 2.0, "b": 1.0}})
+    plain = [kind.plain() for kind in KINDS if kind.high == 1 and kind.more_is_better]
+    for name, value in case.values(having("perfect", plain), ties)["q"].items():
+        assert value == pytest.approx(1, abs=1e-15), name
 
 
 def test_nothing_relevant_retrieved_is_zero_where_the_documentation_says_so():
-    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"b": 2.0, "x": 1.0}}
+    case = plain_case({"q": {"a": 1, "b": 0}}, {"q": {"b": 2.0, "x": 1.0}})
     for kind in KINDS:
         if kind.nothing_found.startswith("0"):
-            name = str(plain(kind))
-            assert evaluate(qrels, run, [name]).mean(name) == 0, name
+            assert case.values([kind.plain()])["q"][str(kind.plain())] == 0, kind.name
 
 
 def test_a_missing_query_counts_as_zero_in_every_mean():
-    missing = values({"q": {"a": 1, "b": 0}, "other": {"a": 1}}, {"other": {"a": 1.0}})["q"]
-    assert {missing[str(measure)] for measure in MEASURES if measure.aggregate == "mean"} == {0.0}
+    qrels, run = {"q": {"a": 1, "b": 0}, "other": {"a": 1}}, {"other": {"a": 1.0}}
+    measures = [m for m in MEASURES if m.aggregate == "mean" and not (m.needed or m.qrels_columns)]
+    scores = evaluate(qrels, run, measures)
+    assert {scores.per_query(label)["q"] for label in scores.labels} == {0.0}
 
 
 def test_an_empty_list_has_the_value_of_a_missing_query():
     qrels = {"q": {"a": 1, "b": 0}, "other": {"a": 1}}
-    # not retrieving anything treats nearly all documents rightly
-    measures = [plain(kind) for kind in KINDS if kind.name != "SetAccuracy"]
+    measures = having("empty", [kind.plain() for kind in KINDS])
     runs = {"q": {}, "other": {"a": 1.0}}, {"other": {"a": 1.0}}
-    empty, missing = (values(qrels, run, measures=measures)["q"] for run in runs)
+    empty, missing = (plain_case(qrels, run).values(measures)["q"] for run in runs)
     assert empty == missing
 
 
 @each_rule
 @pytest.mark.parametrize("seed", SEVERAL_SEEDS)
 def test_splitting_queries_into_batches_changes_no_bit(seed, ties):
-    qrels, run = random_case(seed, queries=7, docs=30, scores=9 if seed % 2 else None)
-    together = values(qrels, run, ties)
+    case = full_case(seed, queries=7, docs=30, scores=9 if seed % 2 else None)
+    # what is taken from the qrels as a whole is settled before they are split
+    measures = [measure.settled(case.qrels()) for measure in MEASURES]
+    together = case.values(measures, ties)
     rng = random.Random(seed)
-    for size in (1, 1, 2, 3, 5):
-        batch = rng.sample(sorted(qrels), size)
-        part = values({q: qrels[q] for q in batch}, {q: run[q] for q in batch}, ties)
-        assert part == {query: together[query] for query in batch}
+    for size in (1, 4):
+        batch = rng.sample(sorted(together), size)
+        alone = case.of(batch).values(measures, ties)
+        # what has a closed form without ties only is None where another query of the batch has some
+        for query in batch:
+            both = alone[query].keys() & together[query].keys()
+            assert {name: alone[query][name] for name in both} == {name: together[query][name] for name in both}
 
 
 @each_rule
 @pytest.mark.parametrize("seed", SEVERAL_SEEDS)
 def test_permuting_the_rows_of_the_input_changes_nothing(seed, ties):
-    qrels, run = random_case(seed, scores=3)
+    case = full_case(seed, scores=3)
     rng = random.Random(seed)
-
-    def shuffled(nested):
-        rows = [(query, doc, number) for query, docs in nested.items() for doc, number in docs.items()]
-        rng.shuffle(rows)
-        return rows
-
-    # rows cannot say that a query has no documents
-    run = {query: docs for query, docs in run.items() if docs}
-    mixed = Qrels.from_rows(*zip(*shuffled(qrels), strict=True)), Run.from_rows(*zip(*shuffled(run), strict=True))
-    assert values(*mixed, ties) == values(qrels, run, ties)
+    rows = rng.sample(case.rows, len(case.rows))
+    run = {query: dict(rng.sample(list(docs.items()), len(docs))) for query, docs in case.run.items()}
+    mixed = dataclasses.replace(case, rows=tuple(rows), run=run)
+    assert mixed.values(MEASURES, ties) == case.values(MEASURES, ties)
 
 
 def test_the_order_of_the_input_decides_ties_only_if_asked_to():
@@ -207,37 +248,91 @@ def test_the_order_of_the_input_decides_ties_only_if_asked_to():
 
 @pytest.mark.parametrize("seed", SEVERAL_SEEDS)
 def test_an_unjudged_document_below_the_cutoff_changes_nothing(seed):
-    measures = [measure for measure in CUT if not getattr(measure, "judged_only", False)]
-    qrels, run = random_case(seed, docs=20, least=max(measure.cutoff for measure in measures))
-    longer = {q: {**docs, "unjudged": -1.0} for q, docs in run.items()}
-    assert values(qrels, longer, measures=measures) == values(qrels, run, measures=measures)
+    cut = [measure for measure in having("cutoff") if getattr(measure, "cutoff", None) is not None]
+    measures = [measure for measure in cut if not measure.judged_only]
+    case = full_case(seed, docs=20, least=max(measure.cutoff for measure in measures))
+    longer = dataclasses.replace(case, run={q: {**docs, "unjudged": -1.0} for q, docs in case.run.items()})
+    assert longer.values(measures) == case.values(measures)
 
 
 @pytest.mark.parametrize("seed", SEVERAL_SEEDS)
 def test_unjudged_documents_never_matter_to_the_condensed_list(seed):
-    qrels, run = random_case(seed)
-    measures = [m for m in MEASURES if getattr(m, "judged_only", False) and "docs" not in m.parameters]
-    longer = {q: {f"x{i}": i / 7 for i in range(5)} | docs for q, docs in run.items()}
-    assert values(qrels, longer, measures=measures) == values(qrels, run, measures=measures)
+    case = full_case(seed)
+    measures = [m for m in having("unjudged") if m.judged_only and "docs" not in m.parameters]
+    run = {q: {f"x{i}": i / 7 for i in range(5)} | docs for q, docs in case.run.items()}
+    assert dataclasses.replace(case, run=run).values(measures) == case.values(measures)
 
 
 @pytest.mark.parametrize("seed", SEVERAL_SEEDS)
 def test_only_the_order_of_the_scores_matters(seed):
-    qrels, run = random_case(seed, scores=5)
-    stretched = {query: {doc: math.exp(score) * 1e3 for doc, score in docs.items()} for query, docs in run.items()}
+    case = full_case(seed, scores=5)
+    measures = having("scores")
+    stretched = {q: {doc: math.exp(score) * 1e3 for doc, score in docs.items()} for q, docs in case.run.items()}
     for ties in TIE_RULES:
-        assert values(qrels, stretched, ties) == values(qrels, run, ties)
+        assert dataclasses.replace(case, run=stretched).values(measures, ties) == case.values(measures, ties)
 
 
 def test_a_measure_leaves_the_join_as_it_was():
-    qrels, run = random_case(1, scores=3)
-    judged = judge(Qrels.from_rows(*_columns(qrels)), as_run(run), Joining(ties="expected"))
-    before = {field.name: np.copy(getattr(judged, field.name)) for field in dataclasses.fields(judged)}
+    judged = full_case(1, scores=3).join("expected")
+    before = {
+        field.name: np.copy(value)
+        for field in dataclasses.fields(judged)
+        if isinstance(value := getattr(judged, field.name), np.ndarray)
+    }
     for measure in MEASURES:
         measure.values(judged)
         measure.expected_values(judged)
     assert all((getattr(judged, name) == column).all() for name, column in before.items())
 
 
-def _columns(nested):
-    return zip(*((query, doc, number) for query, docs in nested.items() for doc, number in docs.items()), strict=True)
+# its explanation
+
+
+def recomputed(text: str) -> float:
+    """The value that follows from an explanation in JSON, by nothing but its rows, its normaliser and its rule."""
+    record = json.loads(text)
+    functions = {name: getattr(math, name) for name in ("exp", "log", "sqrt")} | {"abs": abs, "min": min, "max": max}
+    numbers = {"sum": math.fsum(row["term"] for row in record["rows"]), "normaliser": record["normaliser"]}
+    try:
+        return float(eval(record["rule"], {"__builtins__": {}}, functions | numbers))
+    except ZeroDivisionError:
+        return 0.0
+
+
+@pytest.mark.parametrize("seed", SEVERAL_SEEDS)
+@each_kind
+def test_an_explanation_ends_at_the_value_and_its_rows_recompute_it(kind, seed):
+    case = full_case(seed, queries=4 if SOAK else 2, scores=4 if seed % 2 else None)
+    qrels, run = case.qrels(), as_run(case.run)
+    measures = list(dict.fromkeys(measure.settled(qrels) for measure in variants(kind)))
+    values = case.values(measures, missing_is_zero=False)
+    for measure in measures:
+        for query in qrels.queries:
+            explanation = explain(measure, qrels, run, query, extras=case.extras)
+            assert explanation.value == pytest.approx(values[query][str(measure)], abs=1e-12), measure
+            text = json.dumps(explanation.record(), allow_nan=False)
+            assert recomputed(text) == pytest.approx(explanation.value, abs=1e-9), (measure, query)
+
+
+@each_kind
+def test_an_explanation_has_a_row_for_every_rank(kind):
+    case = full_case(3, queries=1)
+    explanation = explain(kind.plain(), case.qrels(), case.run, "q0", extras=case.extras)
+    ranked = [row for row in explanation.rows if "rank" in row]
+    assert [row["doc"] for row in ranked] == sorted(case.run["q0"], key=lambda doc: -case.run["q0"][doc])
+    assert all({*explanation.columns, "grade", "term"} <= set(row) for row in ranked)
+    assert all(row["what"] for row in explanation.rows if "rank" not in row)
+
+
+@each_kind
+def test_nothing_retrieved_is_explained_too(kind):
+    case = plain_case({"q": {"a": 1, "b": 0}, "other": {"a": 1}}, {"other": {"a": 1.0}})
+    explanation = explain(kind.plain(), case.qrels(), case.run, "q", extras=case.extras)
+    assert recomputed(json.dumps(explanation.record())) == pytest.approx(explanation.value, abs=1e-9)
+
+
+def test_the_random_collections_have_what_measures_need():
+    qrels, _ = random_case(0)
+    case = full_case(0)
+    assert case.qrels().has_subtopics and set(case.qrels().extra) == {"stratum", "subgroup", "method", "probability"}
+    assert case.qrels().to_dict() == qrels

@@ -9,17 +9,28 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import math
+import traceback
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from cranfield.collection import Floats
-from cranfield.errors import MeasureError
+from cranfield.collection import Floats, Qrels
+from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.judged import JudgedRun
 
-Aggregate = Literal["mean", "sum"]
+Aggregate = Literal["mean", "geometric", "sum", "run"]
+# What the common tests (tests/measures/test_every_measure.py) expect of a measure unless its `lacks` says why not:
+#   range    values are from `low` to `high`
+#   swap     a better document that changes places with a worse one above it never makes the value worse
+#   cutoff   an unjudged document below the cutoff changes nothing
+#   perfect  if all that is relevant is on top and nothing else retrieved, the value is `high` (asked where it is 1)
+#   empty    retrieving nothing is worth 0, as a query that is missing
+#   scores   only the order of the scores matters, not the scores
+#   unjudged documents without a judgment do not matter once they are left out (judged_only)
+Property = Literal["range", "swap", "cutoff", "perfect", "empty", "scores", "unjudged"]
 REGISTRY: dict[str, type[Measure]] = {}
 
 
@@ -32,6 +43,26 @@ class Parameter:
     most: float | None = None
     choices: tuple[str, ...] = ()
     whole: bool = False
+    examples: tuple[Any, ...] = ()  # values to show and test it with; the first where one must be given
+
+    def some_values(self) -> tuple[Any, ...]:
+        """Values that it may have, to show and test a measure with.
+
+        >>> Parameter("a share", least=0, most=1).some_values()
+        (0.5, 1, 0)
+        """
+        if self.examples or self.choices:
+            return self.examples or self.choices
+        most = None if self.most is None or self.most > 100 else self.most
+        candidates = (0.5, 1, 2, 5, 0, self.least, most)
+        return tuple(dict.fromkeys(value for value in candidates if value is not None and self._takes(value)))
+
+    def _takes(self, value: Any) -> bool:
+        try:
+            self.check("", value)
+        except MeasureError:
+            return False
+        return True
 
     def check(self, name: str, value: Any) -> Any:
         """The value, made the right type, or a MeasureError that says what is allowed."""
@@ -69,6 +100,9 @@ class Parameter:
 class Flag(Parameter):
     """A parameter that is True or False."""
 
+    def some_values(self) -> tuple[Any, ...]:
+        return (True, False)
+
     def check(self, name: str, value: Any) -> Any:
         if not isinstance(value, bool):
             raise MeasureError(f"{name}={value!r}: expected True or False.")
@@ -85,9 +119,15 @@ _NEEDS = {
     "duplicates": "the groups of duplicate documents: --duplicates FILE",
     "facts": "the facts or entities in documents: --facts FILE",
 }
-CUTOFF = Parameter("how many documents from the top count", least=1, most=MANY, whole=True)
-REL = Parameter("the lowest grade that counts as relevant")
+_QRELS_COLUMNS = {
+    "stratum": "judgments of a stratified sample, in five columns: query iter doc stratum grade",
+    "method": "prels, in five columns: query doc grade method probability",
+    "probability": "prels, in five columns: query doc grade method probability",
+}
+CUTOFF = Parameter("how many documents from the top count", least=1, most=MANY, whole=True, examples=(10, 1, 3))
+REL = Parameter("the lowest grade that counts as relevant", examples=(2, -1, 0.5))
 JUDGED_ONLY = Flag("leave documents without a judgment out of the ranking first")
+REPEATS = Flag("count documents that repeat another; if not, they earn nothing and the ideal has each group once")
 
 
 @dataclass(frozen=True)
@@ -100,6 +140,7 @@ class Measure:
     """
 
     judged_only: bool = False
+    repeats: bool = True
 
     name: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
@@ -119,14 +160,20 @@ class Measure:
     at: ClassVar[str] = "cutoff"  # the parameter that `@` sets
     synonyms: ClassVar[Mapping[str, Mapping[Any, tuple[str, Any]]]] = {}  # other tools' parameters
     needs: ClassVar[tuple[str, ...]] = ()  # which Extras it cannot do without
-    rule: ClassVar[str] = "sum of the terms / normaliser"  # how the value comes from terms and normaliser
+    qrels_columns: ClassVar[tuple[str, ...]] = ()  # which further columns of the qrels it cannot do without
+    # how the value comes from the sum of the terms and the normaliser, as an expression that Python can evaluate too
+    # (with abs, min, max, exp, log, sqrt); where it divides by 0 the value is 0
+    rule: ClassVar[str] = "sum / normaliser"
+    example: ClassVar[Mapping[str, Any]] = {}  # parameters to show and test it with, beyond the required ones
+    lacks: ClassVar[Mapping[Property, str]] = {}  # which common properties do not hold for it, and why, in a sentence
+    normaliser_is: ClassVar[str] = ""  # what the normaliser is, in a few words, for the explanation
+    source: ClassVar[str] = ""  # the file of a user's own measure that was named as file.py:Name
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.parameters = {**cls.parameters, "judged_only": JUDGED_ONLY}
+        cls.parameters = {**cls.parameters, "judged_only": JUDGED_ONLY, "repeats": REPEATS}
         if cls.__dict__.get("name"):
-            for name in (cls.name, *cls.aliases):
-                REGISTRY[name] = cls
+            cls.register()
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
@@ -135,11 +182,15 @@ class Measure:
                 if field.name in self.required:
                     raise MeasureError(self._requires(field.name))
                 continue
-            checked = self.parameters[field.name].check(field.name, value)
+            try:
+                checked = self.parameters[field.name].check(field.name, value)
+            except MeasureError as error:
+                raise MeasureError(f"{self.name}: {error}") from None
             object.__setattr__(self, field.name, checked)
 
     def _requires(self, parameter: str) -> str:
-        how = f"{self.name}@10" if parameter == self.at else f"{self.name}({parameter}=…)"
+        at = {"cutoff": "@10", "recall": "@0.1"}.get(parameter)
+        how = f"{self.name}{at}" if at and parameter == self.at else f"{self.name}({parameter}=…)"
         return f"{self.name} needs {parameter} ({self.parameters[parameter].what}), e.g. {how}."
 
     def __str__(self) -> str:
@@ -155,6 +206,22 @@ class Measure:
     def __repr__(self) -> str:
         return str(self)
 
+    @classmethod
+    def register(cls) -> None:
+        """Make the measure known by its names. A built-in one keeps its name; a user may define another anew."""
+        cls.aliases = cls.__dict__.get("aliases", ())  # those of a base are not its own
+        for name in (cls.name, *cls.aliases):
+            known = REGISTRY.get(name)
+            if known is not None and _is_built_in(known) and not _is_built_in(cls):
+                raise MeasureError(f"{cls.__name__} cannot be called {name}: {known.title} ({known.name}) is.")
+            REGISTRY[name] = cls
+
+    @classmethod
+    def plain(cls) -> Self:
+        """The measure with what must be given and nothing else, for docs and tests."""
+        needed = {name: cls.parameters[name].some_values()[0] for name in cls.required}
+        return cls(**{**needed, **cls.example})
+
     @property
     def is_binary(self) -> bool:
         """Whether the measure needs a lowest relevant grade."""
@@ -165,6 +232,10 @@ class Measure:
         open_ones = {k: v for k, v in defaults.items() if k in self.parameters and getattr(self, k) is None}
         return dataclasses.replace(self, **open_ones) if open_ones else self
 
+    def settled(self, qrels: Qrels) -> Self:
+        """The same with the parameters that were not given and are taken from the qrels, whole as they are here."""
+        return self
+
     @property
     def lowest_relevant(self) -> float:
         rel = getattr(self, "rel", None)
@@ -172,22 +243,54 @@ class Measure:
 
     def values(self, judged: JudgedRun) -> Floats:
         """One value per query, from the ranks as they stand."""
-        return self.per_query(self.shown_list(judged))
+        shown = self.shown_list(judged)
+        with own_errors(self):
+            return self._checked(self.per_query(shown), shown)
 
     def expected_values(self, judged: JudgedRun) -> Floats | None:
         """The mean over all orders of documents with equal scores; None where no closed form is known."""
-        return self.expected(self.shown_list(judged))
+        if not self.repeats and judged.has_ties:
+            return None  # which document of a group comes first, and so what each earns, depends on the order
+        shown = self.shown_list(judged)
+        with own_errors(self):
+            return self.expected(shown)
 
     def shown_list(self, judged: JudgedRun) -> JudgedRun:
-        """The ranking that the measure looks at: condensed if it is for judged documents only."""
-        for need in self.needs:
-            if getattr(judged.sources.extras, need) is None:
-                raise MeasureError(f"{self.name} needs {_NEEDS[need]}.")
-        return judged.condensed if self.judged_only else judged
+        """The ranking that the measure looks at: condensed if it is for judged documents only, without repeats."""
+        extras = judged.sources.extras
+        for need in self.needed:
+            if getattr(extras, need) is None:
+                raise MeasureError(f"{self} needs {_NEEDS[need]}.")
+        for column in self.qrels_columns:
+            if column not in judged.sources.qrels.extra:
+                raise MeasureError(f"{self} needs {_QRELS_COLUMNS.get(column, f'qrels with a column {column}')}.")
+        shown = judged.condensed if self.judged_only else judged
+        return shown if self.repeats else shown.without_repeats(extras.duplicates or {})
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Which Extras it cannot do without, as its parameters are."""
+        return self.needs if self.repeats else (*dict.fromkeys((*self.needs, "duplicates")),)
+
+    def _checked(self, values: Floats, judged: JudgedRun) -> Floats:
+        """The values, after a look at those of a user's own measure."""
+        if self.source and np.shape(values) != (judged.n,):
+            raise MeasureError(
+                f"{self.source}: {self} gives an array of shape {np.shape(values)}, "
+                f"expected one value for each of {judged.n} queries."
+            )
+        if self.source and not np.isfinite(values).all():
+            query = judged.queries[int(np.argmin(np.isfinite(values)))]
+            raise MeasureError(f"{self.source}: {self} gives no finite number for query {query!r}.")
+        return values
 
     def per_query(self, judged: JudgedRun) -> Floats:
         """The computation: one value per query, in the order of `judged.queries`."""
         return share(judged.total(self.terms(judged)), self.normaliser(judged))
+
+    def run_value(self, judged: JudgedRun) -> float:
+        """The value of the run as a whole, for a measure (aggregate "run") of which that is no mean over queries."""
+        raise AssertionError(f"{type(self).__name__} has values of queries only")
 
     def terms(self, judged: JudgedRun) -> Floats:
         """What each hit contributes. Must also do for a dense join, where unjudged documents have grade NaN."""
@@ -205,9 +308,40 @@ class Measure:
         """Terms that belong to no retrieved document, as rows with at least `what` and `term`, for the explanation."""
         return []
 
+    def rank_weights(self, n: int) -> Floats | None:
+        """What each of the first n ranks weighs; None where that depends on the ranking."""
+        return None
+
     def expected(self, judged: JudgedRun) -> Floats | None:
         """The closed form of the mean over the orders of tied documents, where there is one."""
         return None if judged.has_ties else self.per_query(judged)
+
+
+@contextmanager
+def own_errors(measure: Measure) -> Iterator[None]:
+    """Whatever fails in a user's own measure becomes an error that names its file and line."""
+    try:
+        yield
+    except CranfieldError:
+        raise
+    except Exception as error:
+        if not measure.source:
+            raise
+        raise own_error(error, measure.source) from error
+
+
+def own_error(error: BaseException, file: str) -> InputError:
+    """What failed in a user's file, with the last line of it that was reached."""
+    line = error.lineno if isinstance(error, SyntaxError) else None
+    for frame in traceback.extract_tb(error.__traceback__):
+        line = frame.lineno if frame.filename == file else line
+    what = (error.msg if isinstance(error, SyntaxError) else str(error)).rstrip(".")
+    kind = "" if isinstance(error, CranfieldError) else f"{type(error).__name__}: "
+    return InputError(f"{kind}{what or 'no further message'}.", file, line)
+
+
+def _is_built_in(kind: type[Measure]) -> bool:
+    return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def all_measures() -> list[type[Measure]]:
@@ -226,11 +360,7 @@ def unknown_measure(name: str) -> MeasureError:
     folded = {known.lower(): cls.name for known, cls in REGISTRY.items()}
     near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     hint = f" Did you mean {folded[near[0]]}?" if near else ""
-    return MeasureError(f"unknown measure {name!r}.{hint} Known: {', '.join(_known())}.")
-
-
-def _known() -> Iterator[str]:
-    return (cls.name for cls in all_measures())
+    return MeasureError(f"unknown measure {name!r}.{hint} See 'cranfield measures'.")
 
 
 def _is_finite(value: Any) -> bool:

@@ -17,6 +17,11 @@ from cranfield.measures.ties import first_places, group_terms, none_in_top, prec
 
 _TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
 _MANNING = "Manning, Raghavan & Schütze, Introduction to Information Retrieval, 2008, ch. 8"
+Rounding = Literal["exact", "trec_eval-9", "trec_eval-10"]
+_ROUNDING = Parameter(
+    "how many relevant documents a recall point needs: ⌈rR⌉, as trec_eval 9 ⌊rR + 0.9⌋, as trec_eval 10 rR rounded",
+    choices=("exact", "trec_eval-9", "trec_eval-10"),
+)
 
 
 @dataclass(frozen=True, repr=False)
@@ -64,12 +69,14 @@ class P(_Cut):
     name: ClassVar = "P"
     aliases: ClassVar = ("Precision",)
     title: ClassVar = "Precision at k"
+    normaliser_is: ClassVar[str] = "documents read, k"
     formula: ClassVar = r"\frac{1}{k} \sum_{i=1}^{k} \mathrm{rel}_i"
     about: ClassVar = (
         "A user reads exactly k documents, in whatever order. A list shorter than k counts as filled up with "
         "non-relevant documents. Ignores how many relevant documents there are."
     )
     reference: ClassVar = _TREC
+    lacks: ClassVar = {"perfect": "A user who reads more documents than are relevant cannot find only relevant ones."}
     required: ClassVar = ("cutoff",)
     tasks: ClassVar = ("web",)
 
@@ -82,6 +89,9 @@ class P(_Cut):
     def expected(self, judged: JudgedRun) -> Floats:
         return self.expected_found(judged, self.cutoff) / float(self.cutoff or 1)
 
+    def rank_weights(self, n: int) -> Floats | None:
+        return np.where(np.arange(n) < (self.cutoff or 1), 1 / (self.cutoff or 1), 0.0)
+
 
 @dataclass(frozen=True, repr=False)
 class R(_Cut):
@@ -90,12 +100,14 @@ class R(_Cut):
     name: ClassVar = "R"
     aliases: ClassVar = ("Recall",)
     title: ClassVar = "Recall at k"
+    normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{1}{R} \sum_{i=1}^{k} \mathrm{rel}_i"
     about: ClassVar = (
         "A user, or a reranker, takes k documents and must not miss a relevant one. Cannot reach 1 where more than "
         "k documents are relevant."
     )
     reference: ClassVar = _TREC
+    lacks: ClassVar = {"perfect": "Fewer documents may be read than are relevant."}
     required: ClassVar = ("cutoff",)
     tasks: ClassVar = ("recall", "rag")
 
@@ -146,8 +158,9 @@ class AP(_Cut):
     ties: Literal["group"] | None = None
 
     name: ClassVar = "AP"
-    aliases: ClassVar = ("MAP",)
+    aliases: ClassVar[tuple[str, ...]] = ("MAP",)
     title: ClassVar = "Average precision"
+    normaliser_is: ClassVar[str] = "relevant documents, R, or min(R, k)"
     formula: ClassVar = r"\frac{1}{R} \sum_{i=1}^{k} \mathrm{rel}_i \cdot P@i"
     about: ClassVar = (
         "A user looks for a random relevant document and reads down to it. Rewards finding all of them, early ones "
@@ -219,6 +232,7 @@ class Rprec(_Ranked):
     name: ClassVar = "Rprec"
     aliases: ClassVar[tuple[str, ...]] = ("RPrec",)
     title: ClassVar = "R-precision"
+    normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{1}{R} \sum_{i=1}^{R} \mathrm{rel}_i"
     about: ClassVar = "A user reads as many documents as there are relevant ones: there precision equals recall."
     reference: ClassVar = _TREC
@@ -303,13 +317,15 @@ class IPrec(_Ranked):
     """The best precision at any recall of at least the given one."""
 
     recall: float | None = None
+    rounding: Rounding = "exact"
 
     name: ClassVar = "IPrec"
     title: ClassVar = "Interpolated precision at a recall point"
     formula: ClassVar = r"\max_{i\,:\; R@i \,\ge\, r} P@i"
     about: ClassVar = (
         "A user reads on while precision gets better. The recall point is taken as the decimal number it is written "
-        "as, so that 0.1 of 10 relevant documents is 1 document; trec_eval rounds (version 9: ⌊rR + 0.9⌋)."
+        "as, so that 0.1 of 10 relevant documents is 1 document; trec_eval rounds: version 9 needs ⌊rR + 0.9⌋ "
+        "documents, version 10 the whole number nearest to rR."
     )
     reference: ClassVar = _MANNING
     required: ClassVar = ("recall",)
@@ -317,18 +333,21 @@ class IPrec(_Ranked):
     tasks: ClassVar = ("recall",)
     parameters: ClassVar = {
         **_Ranked.parameters,
-        "recall": Parameter("the recall point", least=0, most=1),
+        "recall": Parameter("the recall point", least=0, most=1, examples=(0.5, 0, 0.1, 0.55, 1)),
+        "rounding": _ROUNDING,
     }
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        (precision,) = interpolated(judged, self.hits(judged), self.lowest_relevant, [self.recall or 0.0])
+        points = [self.recall or 0.0]
+        (precision,) = interpolated(judged, self.hits(judged), self.lowest_relevant, points, self.rounding)
         return np.asarray(precision)
 
     def terms(self, judged: JudgedRun) -> Floats:
         """The best precision, where it is first reached at sufficient recall; 0 elsewhere."""
         hits = self.hits(judged)
         so_far = judged.running(hits)
-        needed = _needed(self.recall or 0.0, judged.relevant(self.lowest_relevant).astype(np.int64))[judged.query]
+        relevant = judged.relevant(self.lowest_relevant).astype(np.int64)
+        needed = _needed(self.recall or 0.0, relevant, self.rounding)[judged.query]
         best = hits & (so_far >= needed) & (so_far / judged.rank == self.per_query(judged)[judged.query])
         return np.where(best & (judged.running(best) == 1), so_far / judged.rank, 0.0)
 
@@ -350,10 +369,12 @@ class InterpolatedAP(_Ranked):
     """The mean of the interpolated precision at evenly spaced recall points, 11 unless said otherwise."""
 
     points: int | tuple[float, ...] = 11
+    rounding: Rounding = "exact"
 
     name: ClassVar = "InterpolatedAP"
     aliases: ClassVar = ("IAP",)
     title: ClassVar = "11-point (n-point) interpolated average precision"
+    normaliser_is: ClassVar[str] = "recall points"
     formula: ClassVar = r"\frac{1}{11} \sum_{j=0}^{10} \max_{i\,:\; R@i \,\ge\, j/10} P@i"
     about: ClassVar = (
         "The area below the precision–recall curve as it is drawn on paper. points=n takes n recall points evenly "
@@ -363,12 +384,19 @@ class InterpolatedAP(_Ranked):
     tasks: ClassVar = ("recall",)
     parameters: ClassVar = {
         **_Ranked.parameters,
-        "points": _Points("how many recall points, or a tuple of them", least=2, most=10_001, whole=True),
+        "points": _Points(
+            "how many recall points, or a tuple of them",
+            least=2,
+            most=10_001,
+            whole=True,
+            examples=(3, 101, (0.25, 0.5, 0.75), (0.3,)),
+        ),
+        "rounding": _ROUNDING,
     }
 
     def per_query(self, judged: JudgedRun) -> Floats:
         points = self.recall_points()
-        curves = interpolated(judged, self.hits(judged), self.lowest_relevant, points)
+        curves = interpolated(judged, self.hits(judged), self.lowest_relevant, points, self.rounding)
         # row by row: for a single query curves.sum(axis=0) adds in another order
         mean: Floats = sum(curves, np.zeros(judged.n)) / len(points)
         return mean
@@ -381,7 +409,7 @@ class InterpolatedAP(_Ranked):
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
         points = self.recall_points()
-        curve = interpolated(judged, self.hits(judged), self.lowest_relevant, points)[:, 0]
+        curve = interpolated(judged, self.hits(judged), self.lowest_relevant, points, self.rounding)[:, 0]
         return [
             {"what": f"best precision at recall ≥ {float(point):g}", "term": float(precision)}
             for point, precision in zip(points, curve, strict=True)
@@ -394,7 +422,9 @@ class InterpolatedAP(_Ranked):
         return [Fraction(j, self.points - 1) for j in range(self.points)]
 
 
-def interpolated(judged: JudgedRun, hits: Bools, rel: float, points: Sequence[float | Fraction]) -> Floats:
+def interpolated(
+    judged: JudgedRun, hits: Bools, rel: float, points: Sequence[float | Fraction], rounding: Rounding = "exact"
+) -> Floats:
     """Interpolated precision, one row a recall point, one column a query."""
     relevant = judged.relevant(rel).astype(np.int64)
     found = judged.only(hits)
@@ -403,14 +433,18 @@ def interpolated(judged: JudgedRun, hits: Bools, rel: float, points: Sequence[fl
     curve = np.zeros((len(points), judged.n))
     retrieved = np.diff(found.starts)
     for row, point in enumerate(points):
-        needed = np.maximum(_needed(point, relevant), 1)
+        needed = np.maximum(_needed(point, relevant, rounding), 1)
         has = (needed <= retrieved) & (relevant > 0)
         curve[row, has] = best[found.starts[:-1][has] + needed[has] - 1]
     return curve
 
 
-def _needed(point: float | Fraction, relevant: Ints) -> Ints:
-    """How many relevant documents reach a recall point: ⌈r·R⌉ in exact arithmetic."""
+def _needed(point: float | Fraction, relevant: Ints, rounding: Rounding) -> Ints:
+    """How many relevant documents reach a recall point: ⌈r·R⌉ in exact arithmetic, or as trec_eval rounds."""
+    if rounding != "exact":
+        # (long) (r * R + 0.9), or lround(r * R): halves away from zero; both in doubles
+        rounded: Ints = np.floor(float(point) * relevant + (0.9 if rounding == "trec_eval-9" else 0.5)).astype(np.int64)
+        return rounded
     # repr gives back the decimal number that was written, so that 0.1 means one tenth
     exact = point if isinstance(point, Fraction) else Fraction(repr(float(point)))
     needed: Ints = -((-relevant * exact.numerator) // exact.denominator)
@@ -432,6 +466,7 @@ class LRAP(_Ranked):
 
     name: ClassVar = "LRAP"
     title: ClassVar = "Label ranking average precision"
+    normaliser_is: ClassVar[str] = "relevant documents, R, or 1"
     formula: ClassVar = (
         r"\frac{1}{R} \sum_{d \in \mathrm{rel}} "
         r"\frac{|\{d' \in \mathrm{rel} : s_{d'} \ge s_d\}|}{|\{d' : s_{d'} \ge s_d\}|}"

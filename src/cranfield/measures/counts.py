@@ -95,13 +95,8 @@ class NumRel(_Count):
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
         """The relevant documents that were not retrieved."""
-        found = set(judged.doc[judged.grade >= self.lowest_relevant].tolist())
-        grades = enumerate(judged.sources.qrels.judged[int(judged.qrels_at[0])].items())
-        return [
-            {"what": f"{doc}, not retrieved", "grade": grade, "term": 1.0}
-            for number, (doc, grade) in grades
-            if number not in found and grade >= self.lowest_relevant
-        ]
+        missed = judged.relevant(self.lowest_relevant)[0] - judged.count(judged.grade >= self.lowest_relevant)[0]
+        return [{"what": "relevant, but not retrieved", "term": float(missed)}]
 
 
 @dataclass(frozen=True, repr=False)
@@ -118,3 +113,23 @@ class NumRelRet(_Count):
 
     def terms(self, judged: JudgedRun) -> Floats:
         return (judged.grade >= self.lowest_relevant).astype(np.float64)
+
+
+@dataclass(frozen=True, repr=False)
+class NumNonrelJudgedRet(_Count):
+    """How many documents were retrieved that are judged, but not relevant."""
+
+    rel: float | None = None
+
+    name: ClassVar = "NumNonrelJudgedRet"
+    title: ClassVar = "Judged non-relevant documents retrieved"
+    formula: ClassVar = r"|\mathrm{judged\ not\ relevant} \cap \mathrm{retrieved}|"
+    about: ClassVar = (
+        "Counts what an assessor looked at and refused. Documents without a judgment, or with a negative grade, are "
+        "not counted."
+    )
+    parameters: ClassVar = {"rel": REL}
+    nothing_found: ClassVar = "the number of judged documents retrieved"
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return ((judged.grade >= 0) & (judged.grade < self.lowest_relevant)).astype(np.float64)

@@ -1,9 +1,9 @@
-"""Measures of a ranking with graded relevance: CG, NCG, DCG, nDCG."""
+"""Measures of a ranking with graded relevance: CG, NCG, DCG, nDCG, and what trec_eval has beside them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.collection import Floats, Ints
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.judged import JudgedRun
-from cranfield.measures.base import CUTOFF, Measure, Parameter, share
+from cranfield.measures.base import CUTOFF, REL, Measure, Parameter, share
 from cranfield.measures.ties import mean_weight
 
 _JARVELIN = "Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20, 2002"
@@ -38,22 +38,18 @@ class _Gain(Parameter):
 
 
 @dataclass(frozen=True, repr=False)
-class CG(Measure):
-    """The sum of the gains of the first k documents."""
+class Gained(Measure):
+    """A measure that gives each grade a gain."""
 
-    cutoff: int | None = None
     gain: str | Mapping[float, float] = "linear"
 
-    name: ClassVar = "CG"
-    title: ClassVar = "Cumulated gain"
-    formula: ClassVar = r"\sum_{i=1}^{k} g_i"
-    about: ClassVar = "A user adds up what each document gives, wherever it stands in the first k."
-    reference: ClassVar = _JARVELIN
-    high: ClassVar = math.inf
     tasks: ClassVar[tuple[str, ...]] = ("graded",)
     parameters: ClassVar = {
-        "cutoff": CUTOFF,
-        "gain": _Gain("the gain of a grade: the grade, 2^grade − 1, or {grade: gain}", choices=("linear", "exp")),
+        "gain": _Gain(
+            "the gain of a grade: the grade, 2^grade − 1, or {grade: gain}",
+            choices=("linear", "exp"),
+            examples=("exp", {1: 0.3, 3: 9}),
+        ),
     }
     synonyms: ClassVar = {
         "dcg": {"log2": ("gain", "linear"), "exp-log2": ("gain", "exp")},
@@ -78,6 +74,26 @@ class CG(Measure):
             )
         return np.exp2(linear) - 1
 
+    def ideal_gains(self, judged: JudgedRun) -> Floats:
+        """The gains of all judged documents, by falling gain within a query, 0 for those that gain nothing."""
+        gains, query = self.gains(judged.ideal), judged.ideal_query
+        return np.maximum(gains[np.lexsort((-gains, query))], 0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class CG(Gained):
+    """The sum of the gains of the first k documents."""
+
+    cutoff: int | None = None
+
+    name: ClassVar = "CG"
+    title: ClassVar = "Cumulated gain"
+    formula: ClassVar = r"\sum_{i=1}^{k} g_i"
+    about: ClassVar = "A user adds up what each document gives, wherever it stands in the first k."
+    reference: ClassVar = _JARVELIN
+    high: ClassVar = math.inf
+    parameters: ClassVar = {"cutoff": CUTOFF, **Gained.parameters}
+
     def divisor(self, rank: Ints) -> Floats:
         """What the gain at a rank is divided by."""
         return np.ones(len(rank))
@@ -89,8 +105,8 @@ class CG(Measure):
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
         columns = {"gain": self.gains(judged.grade)}
-        if (self.divisor(judged.rank) != 1).any():
-            columns["divided by"] = self.divisor(judged.rank)
+        if isinstance(self, DCG):
+            columns["discount"] = 1 / self.divisor(judged.rank)
         columns[f"{'DCG' if isinstance(self, DCG) else 'CG'}@i"] = running_sum(judged, self.terms(judged))
         return columns
 
@@ -101,16 +117,18 @@ class CG(Measure):
         sums = judged.total(np.where(judged.tie_size > 1, tied, self.terms(judged)))
         return share(sums, self.normaliser(judged))
 
+    def rank_weights(self, n: int) -> Floats | None:
+        rank = np.arange(1, n + 1)
+        return np.where(self._inside(rank), 1 / self.divisor(rank), 0.0)
+
     def ideal(self, judged: JudgedRun) -> Floats:
         """The value of the best ranking."""
         return judged.ideal_total(self.ideal_terms(judged))
 
     def ideal_terms(self, judged: JudgedRun) -> Floats:
         """The terms of the best ranking: all judged documents with a positive gain, by falling gain."""
-        gains, query = self.gains(judged.ideal), judged.ideal_query
-        gains = gains[np.lexsort((-gains, query))]
-        rank = np.arange(len(gains)) - judged.ideal_starts[query] + 1
-        return np.where((gains > 0) & self._inside(rank), gains / self.divisor(rank), 0.0)
+        gains, rank = self.ideal_gains(judged), ideal_rank(judged)
+        return np.where(self._inside(rank), gains / self.divisor(rank), 0.0)
 
     def _inside(self, rank: Ints) -> Any:
         return True if self.cutoff is None else rank <= self.cutoff
@@ -122,6 +140,7 @@ class NCG(CG):
 
     name: ClassVar = "NCG"
     title: ClassVar = "Normalised cumulated gain"
+    normaliser_is: ClassVar[str] = "CG of the best ranking"
     formula: ClassVar = r"\frac{\mathrm{CG}@k}{\mathrm{ideal\ CG}@k}"
     about: ClassVar = "What share of the gain that k documents could give was had: a graded recall at k."
     high: ClassVar = 1.0
@@ -150,7 +169,7 @@ class DCG(CG):
     parameters: ClassVar = {
         **CG.parameters,
         "discount": Parameter("what the gain at rank i is divided by (1/i: by i)", choices=DISCOUNTS),
-        "base": Parameter("the base of the logarithm", least=1.0000001),
+        "base": Parameter("the base of the logarithm", least=1.0000001, examples=(10, math.e, 1.5)),
     }
 
     def divisor(self, rank: Ints) -> Floats:
@@ -168,6 +187,7 @@ class nDCG(DCG):
     name: ClassVar = "nDCG"
     aliases: ClassVar = ("NDCG",)
     title: ClassVar = "Normalised discounted cumulated gain"
+    normaliser_is: ClassVar[str] = "DCG of the best ranking"
     formula: ClassVar = r"\frac{\mathrm{DCG}@k}{\mathrm{ideal\ DCG}@k}"
     about: ClassVar = (
         "DCG as a share of the best possible, so that queries with few and with many relevant documents count alike. "
@@ -180,7 +200,250 @@ class nDCG(DCG):
         return self.ideal(judged)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return super().columns(judged) | {"ideal": ideal_at(judged, self.ideal_terms(judged))}
+        columns = super().columns(judged) | {"ideal": ideal_at(judged, self.ideal_terms(judged))}
+        return columns | {"nDCG@i": share(columns["DCG@i"], columns["ideal"])}
+
+
+@dataclass(frozen=True, repr=False)
+class _WholeList(Gained):
+    """A measure of the whole list made of discounted gains."""
+
+    reference: ClassVar = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
+
+    def discounted(self, judged: JudgedRun) -> Floats:
+        """The discounted gain of each hit."""
+        discounted: Floats = self.gains(judged.grade) / np.log2(judged.rank + 1.0)
+        return discounted
+
+    def ideal_discounted(self, judged: JudgedRun) -> Floats:
+        """The discounted gains of the best ranking."""
+        discounted: Floats = self.ideal_gains(judged) / np.log2(ideal_rank(judged) + 1.0)
+        return discounted
+
+    def gaining(self, judged: JudgedRun) -> Floats:
+        """How many judged documents of each query have a positive gain."""
+        return judged.ideal_total(self.ideal_gains(judged) > 0)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {
+            "gain": self.gains(judged.grade),
+            "DCG@i": running_sum(judged, self.discounted(judged)),
+            "ideal": ideal_at(judged, self.ideal_discounted(judged)),
+        }
+
+
+@dataclass(frozen=True, repr=False)
+class IdealDCG(_WholeList):
+    """The discounted cumulated gain of the best ranking there could be."""
+
+    name: ClassVar = "IdealDCG"
+    title: ClassVar = "Ideal discounted cumulated gain"
+    formula: ClassVar = r"\sum_{i} \frac{g^*_i}{\log_2(1 + i)}"
+    about: ClassVar = (
+        "No measure of a run: what nDCG divides by, from all judged documents by falling gain. Queries with much to "
+        "find have a high one."
+    )
+    reference: ClassVar = _JARVELIN
+    high: ClassVar = math.inf
+    is_quality: ClassVar = False
+    nothing_found: ClassVar = "what there was to gain"
+    lacks: ClassVar = {"empty": "It says what there was to find, whatever was found."}
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return judged.ideal_total(self.ideal_discounted(judged))
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        return self.per_query(judged)
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return np.zeros(len(judged.rank))
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        gains, terms = self.ideal_gains(judged), self.ideal_discounted(judged)
+        return [
+            {"what": f"best ranking, rank {rank}", "gain": float(gain), "term": float(term)}
+            for rank, (gain, term) in enumerate(zip(gains, terms, strict=True), 1)
+            if gain > 0
+        ]
+
+
+@dataclass(frozen=True, repr=False)
+class nDCG_rel(_WholeList):
+    """The mean, over the documents with a gain, of nDCG at the rank of each."""
+
+    name: ClassVar = "nDCG_rel"
+    title: ClassVar = "nDCG averaged over relevant documents"
+    normaliser_is: ClassVar[str] = "judged documents with a gain"
+    formula: ClassVar = (
+        r"\frac{1}{p} \sum_{d} \frac{\mathrm{DCG}@\mathrm{rank}(d)}{\mathrm{ideal\ DCG}@\mathrm{rank}(d)}"
+    )
+    about: ClassVar = (
+        "To nDCG what AP is to precision: each document with a gain contributes nDCG at its rank, and one that was "
+        "not retrieved nDCG at the end of the list. Of trec_eval (ndcg_rel)."
+    )
+    lacks: ClassVar = {
+        "swap": "A document moved up is measured at another rank, where the best ranking has other gains."
+    }
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return share(judged.total(self.terms(judged)) + self._missed(judged), self.gaining(judged))
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        at = self._at(judged)
+        some = judged.total(at) + self._of_missed(judged) > 0
+        return np.where(some[judged.query], at, 0.0)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return self.gaining(judged)
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        return [{"what": "documents with a gain, not retrieved", "term": float(self._missed(judged)[0])}]
+
+    def _at(self, judged: JudgedRun) -> Floats:
+        """nDCG at the rank of each hit that has a gain."""
+        reached = running_sum(judged, self.discounted(judged))
+        best = ideal_at(judged, self.ideal_discounted(judged))
+        return np.where(self.gains(judged.grade) > 0, share(reached, best), 0.0)
+
+    def _of_missed(self, judged: JudgedRun) -> Floats:
+        """What the documents with a gain that were not retrieved add up to: nDCG at the end of the list for each."""
+        end = share(judged.total(self.discounted(judged)), judged.ideal_total(self.ideal_discounted(judged)))
+        return (self.gaining(judged) - judged.count(self.gains(judged.grade) > 0)) * end
+
+    def _missed(self, judged: JudgedRun) -> Floats:
+        """The same, or 0 where negative gains outweigh the others: trec_eval then gives 0 for the whole."""
+        missed = self._of_missed(judged)
+        return np.where(judged.total(self._at(judged)) + missed > 0, missed, 0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class Rndcg(_WholeList):
+    """The mean of nDCG at the ranks where the gain of the best ranking falls, and at the end of the list."""
+
+    rel: float | None = None
+    end: str = "list"
+
+    name: ClassVar = "Rndcg"
+    title: ClassVar = "nDCG averaged over the levels of gain"
+    normaliser_is: ClassVar[str] = "ranks looked at"
+    formula: ClassVar = r"\frac{1}{|K|} \sum_{k \in K} \frac{\mathrm{DCG}@k}{\mathrm{ideal\ DCG}@k}"
+    about: ClassVar = (
+        "To nDCG what R-precision is to precision: with a highly and b somewhat relevant documents it looks at ranks "
+        "a, a + b and the end of the list. trec_eval leaves the end out where the list is just one document longer "
+        "than the best ranking (end='trec_eval'). 0 where nothing is relevant."
+    )
+    parameters: ClassVar = {
+        **Gained.parameters,
+        "rel": REL,
+        "end": Parameter(
+            "when the end of the list counts: where it is longer than the best ranking, or as in trec_eval",
+            choices=("list", "trec_eval"),
+        ),
+    }
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return np.array([sum(at.values()) / len(at) if at else 0.0 for at in self._points(judged)])
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return np.zeros(len(judged.rank))
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.array([float(len(at)) for at in self._points(judged)])
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        (at,) = self._points(judged)
+        return [{"what": f"nDCG at rank {rank}", "term": value} for rank, value in at.items()]
+
+    def _points(self, judged: JudgedRun) -> Iterator[dict[int, float]]:
+        """nDCG at each rank that counts, for each query."""
+        relevant, discounted = judged.relevant(self.lowest_relevant), self.discounted(judged)
+        ideal_gains, ideal_discounted = self.ideal_gains(judged), self.ideal_discounted(judged)
+        for i in range(judged.n):
+            ideal = slice(int(judged.ideal_starts[i]), int(judged.ideal_starts[i + 1]))
+            hits = slice(int(judged.starts[i]), int(judged.starts[i + 1]))
+            gains = ideal_gains[ideal]
+            gains = gains[: int(np.count_nonzero(gains > 0))] if relevant[i] else gains[:0]
+            ranks = self._ranks(gains, int(judged.retrieved[i])) if len(gains) else []
+            reached = np.concatenate(([0.0], np.cumsum(discounted[hits])))
+            best = np.cumsum(ideal_discounted[ideal])
+            at = np.searchsorted(judged.rank[hits], ranks, side="right")
+            yield {k: float(reached[j] / best[min(k, len(gains)) - 1]) for k, j in zip(ranks, at, strict=True)}
+
+    def _ranks(self, gains: Floats, retrieved: int) -> list[int]:
+        """The ranks that count: the last of each level of gain, and the end of the list."""
+        falls = [*(np.flatnonzero(np.diff(gains)) + 1).tolist(), len(gains)]
+        # trec_eval forgets the end where the list has one document more (m_Rndcg.c)
+        beyond = len(gains) + (1 if self.end == "trec_eval" else 0)
+        return [*falls, retrieved] if retrieved > beyond else falls
+
+
+@dataclass(frozen=True, repr=False)
+class G(Gained):
+    """The gains, each discounted by what the user has spent beyond what was gained so far."""
+
+    name: ClassVar = "G"
+    title: ClassVar = "Normalised gain"
+    normaliser_is: ClassVar[str] = "all that could be gained"
+    formula: ClassVar = r"\frac{1}{\sum_i g^*_i} \sum_i \frac{g_i}{\log_2(2 + c_i - G_i)}"
+    about: ClassVar = (
+        "A user pays for each document what the best one would give there (at least 1); what was paid beyond what was "
+        "gained makes later gains less worth. Unlike nDCG, a rank costs nothing after a good document."
+    )
+    reference: ClassVar = "Buckley, trec_eval 9 (measure G), 2008"
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        gains = self.gains(judged.grade)
+        deficit = self._paid(judged) - running_sum(judged, gains)
+        return np.where(gains != 0, gains / np.log2(2 + deficit), 0.0)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return judged.ideal_total(self.ideal_gains(judged))
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        gains = self.gains(judged.grade)
+        return {"gain": gains, "gained so far": running_sum(judged, gains), "paid so far": self._paid(judged)}
+
+    def _paid(self, judged: JudgedRun) -> Floats:
+        """For each hit what was paid up to its rank; beyond the best ranking a document costs 1."""
+        known = np.diff(judged.ideal_starts)[judged.query]
+        return ideal_at(judged, np.maximum(self.ideal_gains(judged), 1.0)) + np.maximum(judged.rank - known, 0)
+
+
+@dataclass(frozen=True, repr=False)
+class BinG(Measure):
+    """For each relevant document, a discount that grows with the non-relevant documents above it only."""
+
+    rel: float | None = None
+
+    name: ClassVar = "BinG"
+    title: ClassVar = "Normalised gain, binary"
+    normaliser_is: ClassVar[str] = "relevant documents, R"
+    formula: ClassVar = r"\frac{1}{R} \sum_i \frac{\mathrm{rel}_i}{\log_2(2 + n_i)}"
+    about: ClassVar = (
+        "As G with relevant and not relevant: a user is tired only by documents that are not relevant (n above). "
+        "Unjudged documents count as not relevant."
+    )
+    reference: ClassVar = "Buckley, trec_eval 9 (measure binG), 2008"
+    tasks: ClassVar = ("recall",)
+    parameters: ClassVar = {"rel": REL}
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return np.where(judged.grade >= self.lowest_relevant, 1 / np.log2(2 + self._wrong(judged)), 0.0)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return judged.relevant(self.lowest_relevant)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"non-relevant so far": self._wrong(judged)}
+
+    def _wrong(self, judged: JudgedRun) -> Floats:
+        return judged.rank - judged.running(judged.grade >= self.lowest_relevant)
+
+
+def ideal_rank(judged: JudgedRun) -> Ints:
+    """The rank of each judged document in the best ranking of its query."""
+    rank: Ints = np.arange(len(judged.ideal)) - judged.ideal_starts[judged.ideal_query] + 1
+    return rank
 
 
 def running_sum(judged: JudgedRun, terms: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Measures for incomplete judgments: bpref, and how much of a ranking is judged at all."""
+"""Measures for incomplete judgments: bpref, infAP, and how much of a ranking is judged at all."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ class Bpref(Measure):
     rel: float | None = None
 
     name: ClassVar = "Bpref"
-    aliases: ClassVar = ("BPref",)
+    aliases: ClassVar[tuple[str, ...]] = ("BPref",)
     title: ClassVar = "Binary preference"
+    normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{1}{R} \sum_{r} \left( 1 - \frac{\min(n_r, R)}{\min(N, R)} \right)"
     about: ClassVar = (
         "For each relevant document retrieved, how many of the judged non-relevant ones (at most R) are above it. "
@@ -60,6 +61,7 @@ class Judged(Measure):
 
     name: ClassVar = "Judged"
     title: ClassVar = "Judged documents"
+    normaliser_is: ClassVar[str] = "documents looked at, min(k, retrieved)"
     formula: ClassVar = r"\frac{|\mathrm{judged} \cap \mathrm{top}_k|}{\min(k, |\mathrm{retrieved}|)}"
     about: ClassVar = (
         "No measure of quality: says how far the others can be trusted. A negative grade is no judgment "
@@ -84,3 +86,96 @@ class Judged(Measure):
         )
         sums = judged.total(np.where(judged.grade >= 0, inside, 0.0))
         return share(sums, self.normaliser(judged))
+
+
+@dataclass(frozen=True, repr=False)
+class InfAP(Measure):
+    """Average precision estimated from a sample of the pool: a negative grade means pooled, but not judged."""
+
+    rel: float | None = None
+
+    name: ClassVar = "infAP"
+    aliases: ClassVar = ("InfAP",)
+    title: ClassVar = "Inferred average precision"
+    normaliser_is: ClassVar[str] = "relevant documents, R"
+    formula: ClassVar = (
+        r"\frac{1}{R} \sum_{i} \mathrm{rel}_i \left( \frac{1}{i} + \frac{i-1}{i} \cdot \frac{p}{i-1} \cdot "
+        r"\frac{r + \varepsilon}{r + n + 2 \varepsilon} \right)"
+    )
+    about: ClassVar = (
+        "The precision at a relevant document is what to expect if those above it that were pooled (p) are relevant "
+        "as often as those judged (r relevant, n not). What was never pooled counts as not relevant. For a stratified "
+        "sample see xinfAP."
+    )
+    reference: ClassVar = "Yilmaz & Aslam, Estimating average precision with incomplete judgments, CIKM 2006"
+    tasks: ClassVar = ("incomplete",)
+    parameters: ClassVar = {"rel": REL}
+    lacks: ClassVar = {
+        "perfect": "The estimate is smoothed with ε = 0.00001, and so stays a little below 1.",
+        "swap": "A document that was pooled but not judged is taken for relevant in part.",
+    }
+
+    _EPSILON: ClassVar = 0.00001
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        hits = judged.grade >= self.lowest_relevant
+        relevant, others, unjudged = self._above(judged)
+        above = (judged.rank - 1).astype(np.float64)
+        judged_share = (relevant + self._EPSILON) / (relevant + others + 2 * self._EPSILON)
+        # in trec_eval's order of operations (m_infap.c)
+        pooled = share(relevant + others + unjudged, above)
+        inferred = 1.0 / judged.rank + (above / judged.rank) * pooled * judged_share
+        return np.where(hits, np.where(judged.rank == 1, 1.0, inferred), 0.0)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return judged.relevant(self.lowest_relevant)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        relevant, others, unjudged = self._above(judged)
+        return {"relevant above": relevant, "non-relevant above": others, "pooled, unjudged above": unjudged}
+
+    def _above(self, judged: JudgedRun) -> tuple[Floats, Floats, Floats]:
+        """How many documents above each hit are relevant, judged otherwise, and pooled without a judgment."""
+        hits = judged.grade >= self.lowest_relevant
+        kinds = hits, (judged.grade >= 0) & ~hits, (judged.grade < 0) & ~hits
+        relevant, others, unjudged = (judged.running(kind) - kind for kind in kinds)
+        return relevant, others, unjudged
+
+
+@dataclass(frozen=True, repr=False)
+class Unjudged(Measure):
+    """The share of the first k documents that has no judgment."""
+
+    cutoff: int | None = None
+
+    name: ClassVar = "Unjudged"
+    title: ClassVar = "Unjudged documents"
+    normaliser_is: ClassVar[str] = "documents looked at, k"
+    formula: ClassVar = r"\frac{|\mathrm{top}_k \setminus \mathrm{judged}|}{k}"
+    about: ClassVar = (
+        "No measure of quality: a warning that the others rest on guesses. A list shorter than k counts as filled up "
+        "with judged documents (Judged divides by its length). A negative grade is no judgment."
+    )
+    reference: ClassVar = "Lu, Moffat & Culpepper, The effect of pooling and evaluation depth, 2016"
+    nothing_found: ClassVar = "the share unjudged; 0 for an empty list"
+    more_is_better: ClassVar = False
+    is_quality: ClassVar = False
+    required: ClassVar = ("cutoff",)
+    tasks: ClassVar = ("incomplete",)
+    parameters: ClassVar = {"cutoff": CUTOFF}
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        seen = judged.count((judged.grade >= 0) & (judged.rank <= (self.cutoff or 1)))
+        return share(np.minimum(judged.retrieved, self.cutoff or 1) - seen, self.normaliser(judged))
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        """One for each unjudged document; only a dense join has them all."""
+        return (~(judged.grade >= 0) & (judged.rank <= (self.cutoff or 1))).astype(np.float64)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.full(judged.n, float(self.cutoff or 1))
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        inside = mean_weight(judged, lambda rank: (rank <= (self.cutoff or 1)).astype(np.float64))
+        seen = judged.total(np.where(judged.grade >= 0, inside, 0.0))
+        return share(np.minimum(judged.retrieved, self.cutoff or 1) - seen, self.normaliser(judged))

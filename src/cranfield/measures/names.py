@@ -1,14 +1,17 @@
-"""Reading the names of measures: ir_measures' notation (`AP(rel=2)@100`) and trec_eval's (`map_cut_100`)."""
+"""Reading the names of measures: ir_measures' notation (`AP(rel=2)@100`), trec_eval's (`map_cut_100`), and both for
+measures in a user's own file (`my_measures.py:Mine@10`)."""
 
 from __future__ import annotations
 
 import ast
 import dataclasses
+import re
 from collections.abc import Iterable
 from typing import Any
 
 from cranfield.errors import MeasureError
 from cranfield.measures.base import REGISTRY, Measure, unknown_measure
+from cranfield.measures.own import own_measure, own_name
 from cranfield.measures.trec_names import Named, parse_trec_name
 
 
@@ -21,7 +24,9 @@ def parse_measures(names: Iterable[Any]) -> list[Named]:
     named: dict[str, Measure] = {}
     for name in [names] if isinstance(names, (str, Measure)) else names:
         pairs = [(str(name), name)] if isinstance(name, Measure) else _named(str(name).strip())
-        named.update((label, measure) for label, measure in pairs if label not in named)
+        for label, measure in pairs:
+            if named.setdefault(label, measure) != measure:
+                raise MeasureError(f"two measures are called {label}.")
     if not named:
         raise MeasureError("no measure was named.")
     return list(named.items())
@@ -40,11 +45,20 @@ def parse_measure(text: str) -> Measure:
 
 
 def _named(text: str) -> list[Named]:
-    trec = parse_trec_name(text)
+    own = own_name(text)
+    if own is not None:
+        return [(own[1], _parsed(own[1], file=own[0]))]
+    trec = None if _is_ours(text) else parse_trec_name(text)
     return trec if trec is not None else [(text, _parsed(text))]
 
 
-def _parsed(text: str) -> Measure:
+def _is_ours(text: str) -> bool:
+    """Whether a name is in ir_measures' notation although trec_eval's might fit: P_IA@5 is no P at cutoff 'IA@5'."""
+    match = re.fullmatch(r"(\w+)([(@].*)?", text, re.DOTALL)
+    return match is not None and match[1] in REGISTRY and ("_" in match[1] or match[2] is not None)
+
+
+def _parsed(text: str, file: str | None = None) -> Measure:
     try:
         tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -55,10 +69,14 @@ def _parsed(text: str) -> Measure:
     head = call.func if call else body
     if not isinstance(head, ast.Name) or (call and call.args):
         raise MeasureError(f"{text!r} is not a measure: expected Name(parameter=value,…)@cutoff.")
-    if head.id not in REGISTRY:
-        raise unknown_measure(head.id)
-    kind = REGISTRY[head.id]
+    kind = _kind(head.id) if file is None else own_measure(file, head.id)
     return _made(kind, call.keywords if call else [], with_at.right if with_at else None, text)
+
+
+def _kind(name: str) -> type[Measure]:
+    if name not in REGISTRY:
+        raise unknown_measure(name)
+    return REGISTRY[name]
 
 
 def _made(kind: type[Measure], keywords: list[ast.keyword], at: ast.expr | None, text: str) -> Measure:

@@ -1,4 +1,4 @@
-"""Measures of the retrieved set, whatever its order: precision, recall, F, fallout, accuracy."""
+"""Measures of the retrieved set, whatever its order: precision, recall, F, utility, fallout, accuracy."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 from cranfield.collection import Floats
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.judged import JudgedRun
-from cranfield.measures.base import REL, Measure, Parameter, share
+from cranfield.measures.base import REL, Flag, Measure, Parameter, share
 
-DOCS = Parameter("how many documents the collection holds", least=1, most=10**15, whole=True)
+DOCS = Parameter("how many documents the collection holds", least=1, most=10**15, whole=True, examples=(100, 12345))
 _RIJSBERGEN = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"
+_TREC_EVAL = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
 _CLEVERDON = "Cleverdon, Mills & Keen, Factors determining the performance of indexing systems, 1966"
 
 
@@ -43,15 +44,40 @@ class _OfSet(Measure):
 class SetP(_OfSet):
     """The share of the retrieved documents that is relevant."""
 
+    relative: bool = False
+
     name: ClassVar = "SetP"
     title: ClassVar = "Precision"
+    normaliser_is: ClassVar[str] = "documents retrieved; or min(retrieved, R) if relative"
     formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|}{|\mathrm{retrieved}|}"
-    about: ClassVar = "A user reads all that was retrieved; what was missed does not matter."
+    about: ClassVar = (
+        "A user reads all that was retrieved; what was missed does not matter. relative=True takes it as a share of "
+        "the best that a set of this size can reach."
+    )
     reference: ClassVar = _CLEVERDON
-    tasks: ClassVar = ("sets",)
+    tasks: ClassVar[tuple[str, ...]] = ("sets",)
+    parameters: ClassVar = {
+        **_OfSet.parameters,
+        "relative": Flag("divide by min(retrieved, R), the best that a set of this size can reach"),
+    }
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return judged.retrieved.astype(np.float64)
+        retrieved = judged.retrieved.astype(np.float64)
+        return np.minimum(retrieved, judged.relevant(self.lowest_relevant)) if self.relative else retrieved
+
+
+@dataclass(frozen=True, repr=False)
+class SetRelP(SetP):
+    """The share of the retrieved documents that is relevant, of the highest share a set of this size can have."""
+
+    relative: bool = True
+
+    name: ClassVar = "SetRelP"
+    title: ClassVar = "Relative precision"
+    normaliser_is: ClassVar[str] = "min(retrieved, R)"
+    formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|}{\min(|\mathrm{retrieved}|, R)}"
+    about: ClassVar = "As SetP(relative=True): 1 where no set of this size could have been better."
+    reference: ClassVar = _TREC_EVAL
 
 
 @dataclass(frozen=True, repr=False)
@@ -60,6 +86,7 @@ class SetR(_OfSet):
 
     name: ClassVar = "SetR"
     title: ClassVar = "Recall"
+    normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|}{R}"
     about: ClassVar = "A user must not miss anything; how much else comes along does not matter."
     reference: ClassVar = _CLEVERDON
@@ -77,6 +104,7 @@ class SetF(_OfSet):
 
     name: ClassVar = "SetF"
     title: ClassVar = "F measure"
+    normaliser_is: ClassVar[str] = "β² times the relevant documents, and those retrieved"
     formula: ClassVar = r"\frac{(\beta^2 + 1)\, P \cdot R}{\beta^2 P + R}"
     about: ClassVar = (
         "Recall is worth β times as much as precision. β is the one of the slides: trec_eval's set_F and "
@@ -92,10 +120,41 @@ class SetF(_OfSet):
     # with P = found/retrieved and R = found/relevant the formula is (β² + 1)·found / (β²·relevant + retrieved)
 
     def terms(self, judged: JudgedRun) -> Floats:
-        return (self.beta**2 + 1) * super().terms(judged)
+        return (self.weight + 1) * super().terms(judged)
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return self.beta**2 * judged.relevant(self.lowest_relevant) + judged.retrieved
+        return self.weight * judged.relevant(self.lowest_relevant) + judged.retrieved
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        found = self.found(judged)
+        precision = share(found, judged.retrieved.astype(np.float64))
+        recall = share(found, judged.relevant(self.lowest_relevant))
+        # trec_eval's last bits depend on this order (m_set_F.c)
+        return share((self.weight + 1) * precision * recall, recall + self.weight * precision)
+
+    @property
+    def weight(self) -> float:
+        """β²"""
+        return self.beta**2
+
+
+@dataclass(frozen=True, repr=False)
+class SetAP(_OfSet):
+    """Precision times recall: the average precision if every relevant document found had the set's precision."""
+
+    name: ClassVar = "SetAP"
+    title: ClassVar = "Unranked average precision"
+    normaliser_is: ClassVar[str] = "documents retrieved times relevant documents"
+    formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|^2}{|\mathrm{retrieved}| \cdot R}"
+    about: ClassVar = "A user reads all that was retrieved; finding all and finding nothing else both count."
+    reference: ClassVar = _TREC_EVAL
+    tasks: ClassVar = ("sets",)
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return super().terms(judged) * self.found(judged)[judged.query]
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return judged.retrieved * judged.relevant(self.lowest_relevant)
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,6 +164,7 @@ class _OfCollection(_OfSet):
     docs: int | None = None
 
     parameters: ClassVar = {**_OfSet.parameters, "docs": DOCS}
+    example: ClassVar = {"docs": 100}
 
     def table(self, judged: JudgedRun) -> tuple[Floats, Floats, Floats]:
         """Retrieved and relevant, retrieved and not relevant, all not relevant."""
@@ -127,6 +187,7 @@ class Fallout(_OfCollection):
 
     name: ClassVar = "Fallout"
     title: ClassVar = "Fallout"
+    normaliser_is: ClassVar[str] = "documents that are not relevant"
     formula: ClassVar = r"\frac{|\mathrm{retrieved} \setminus \mathrm{relevant}|}{N - R}"
     about: ClassVar = "How much of the rubbish comes along; needs the number N of documents in the collection."
     reference: ClassVar = _CLEVERDON
@@ -151,12 +212,17 @@ class SetAccuracy(_OfCollection):
 
     name: ClassVar = "SetAccuracy"
     title: ClassVar = "Accuracy"
+    normaliser_is: ClassVar[str] = "documents in the collection"
     formula: ClassVar = r"\frac{a + d}{N}"
     about: ClassVar = (
         "Nearly 1 for every system, since nearly all documents are rightly left out: a reason not to use it."
     )
     reference: ClassVar = _RIJSBERGEN
     nothing_found: ClassVar = "the share of documents rightly left out"
+    lacks: ClassVar = {
+        "perfect": "What the collection holds beyond the judged documents counts as well.",
+        "empty": "Retrieving nothing treats nearly all documents rightly.",
+    }
     tasks: ClassVar = ("sets",)
 
     def per_query(self, judged: JudgedRun) -> Floats:
@@ -170,3 +236,71 @@ class SetAccuracy(_OfCollection):
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
         _, wrong, not_relevant = self.table(judged)
         return [{"what": "neither relevant nor retrieved", "term": float(not_relevant[0] - wrong[0])}]
+
+
+class _Coefficients(Parameter):
+    """Four numbers."""
+
+    def check(self, name: str, value: Any) -> Any:
+        if not isinstance(value, (tuple, list)) or len(value) != 4:
+            raise MeasureError(f"{name}={value!r}: expected {self.range()}.")
+        return tuple(Parameter("a coefficient").check(name, one) for one in value)
+
+    def range(self) -> str:
+        return "four numbers"
+
+
+@dataclass(frozen=True, repr=False)
+class Utility(_OfSet):
+    """What the retrieved set is worth if every document, found or missed, has its price."""
+
+    coefficients: tuple[float, float, float, float] = (1.0, -1.0, 0.0, 0.0)
+    docs: int | None = None
+
+    name: ClassVar = "Utility"
+    title: ClassVar = "Linear utility"
+    formula: ClassVar = r"p_1 a + p_2 b + p_3 c + p_4 d"
+    about: ClassVar = (
+        "A user gains p1 by each relevant document found (a) and p2 by each other one (b), by default 1 and −1; p3 "
+        "prices the relevant documents missed (c), p4 those rightly left out (d), which needs the size of the "
+        "collection (docs=…). A query with many relevant documents counts more than one with few."
+    )
+    reference: ClassVar = "Lewis, The TREC-4 filtering track, 1995"
+    low: ClassVar = -np.inf
+    high: ClassVar = np.inf
+    nothing_found: ClassVar = "−1 for each document retrieved"
+    tasks: ClassVar = ("sets",)
+    parameters: ClassVar = {
+        **_OfSet.parameters,
+        "coefficients": _Coefficients(
+            "what a document is worth: relevant and found, found only, relevant only, neither",
+            examples=((1, -1, 0, 0), (2, -1, -0.5, 0)),
+        ),
+        "docs": Parameter("how many documents the collection holds", least=0, most=10**15, whole=True, examples=(100,)),
+    }
+    example: ClassVar = {"docs": 100}
+    lacks: ClassVar = {"range": "Prices have no bounds."}
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        found_and_relevant, found, relevant, neither = self.coefficients
+        a, relevant_docs = self.found(judged), judged.relevant(self.lowest_relevant)
+        rest = self._neither(judged) if neither else np.zeros(judged.n)
+        return found_and_relevant * a + found * (judged.retrieved - a) + relevant * (relevant_docs - a) + neither * rest
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        found_and_relevant, found, *_ = self.coefficients
+        return np.where(judged.grade >= self.lowest_relevant, found_and_relevant, found)
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        *_, relevant, neither = self.coefficients
+        missed = judged.relevant(self.lowest_relevant)[0] - self.found(judged)[0]
+        rows = [{"what": "relevant, not retrieved", "term": float(relevant * missed)}]
+        if neither:
+            rows.append({"what": "neither", "term": float(neither * self._neither(judged)[0])})
+        return rows
+
+    def _neither(self, judged: JudgedRun) -> Floats:
+        """How many documents are neither relevant nor retrieved."""
+        if self.docs is None:
+            raise MeasureError(f"{self} needs the size of the collection: docs=1400, or --docs 1400.")
+        return self.docs + self.found(judged) - judged.retrieved - judged.relevant(self.lowest_relevant)

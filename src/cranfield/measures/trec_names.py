@@ -1,52 +1,157 @@
-"""trec_eval's names for measures: `map`, `ndcg_cut_10`, `P.5,10`, `iprec_at_recall_0.10`, …"""
+"""trec_eval's names for measures: `map`, `ndcg_cut_10`, `P.5,10`, `iprec_at_recall_0.10`, `all_trec`, …"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
 
 from cranfield.errors import MeasureError
-from cranfield.measures.base import Measure
+from cranfield.measures.base import REGISTRY, Measure
 from cranfield.measures.binary import AP, RR, InterpolatedAP, IPrec, P, R, Rprec, Success
-from cranfield.measures.counts import NumQ, NumRel, NumRelRet, NumRet
-from cranfield.measures.graded import nDCG
-from cranfield.measures.incomplete import Bpref
-from cranfield.measures.sets import SetF, SetP, SetR
+from cranfield.measures.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
+from cranfield.measures.graded import DCG, BinG, G, IdealDCG, Rndcg, nDCG, nDCG_rel
+from cranfield.measures.incomplete import Bpref, InfAP, Unjudged
+from cranfield.measures.judgment_groups import GroupAP, GroupP, GroupRprecMult
+from cranfield.measures.prefs import NumPrefs, Prefs, PrefsRnonrel
+from cranfield.measures.sets import SetAP, SetF, SetP, SetR, SetRelP, Utility
+from cranfield.measures.trec import GMAP, YAAP, GMBpref, RelativeP, RprecMult, TrecRBP, TrecRBPResidual
 
 Named = tuple[str, Measure]
+Pairs = list[tuple[str, float]]
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 ELEVEN = tuple(i / 10 for i in range(11))
+MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
 
-_PLAIN: dict[str, Callable[[], Measure]] = {
-    "map": AP,
-    "recip_rank": RR,
-    "Rprec": Rprec,
-    "bpref": Bpref,
-    "ndcg": nDCG,
-    "11pt_avg": InterpolatedAP,
-    "num_q": NumQ,
-    "num_ret": NumRet,
-    "num_rel": NumRel,
-    "num_rel_ret": NumRelRet,
-    "set_P": SetP,
-    "set_recall": SetR,
-    "set_F": SetF,
+
+@dataclass(frozen=True)
+class Family:
+    """What a name of trec_eval stands for: one measure, or one for each of its parameters.
+
+    `make` gives the measure: of nothing; of each cutoff or point; of all numbers; or of all pairs like `1=0.5`. The
+    last two also of nothing. It is None for what is printed as text.
+    """
+
+    make: Callable[..., Measure] | None
+    takes: Literal["nothing", "cutoffs", "points", "numbers", "pairs"] = "nothing"
+    usual: tuple[float, ...] = ()
+    judgments: Literal["any", "qrels", "qrels_jg", "prefs"] = "qrels"
+    since: int = 9  # trec_eval's version
+
+
+def _prefs(mean: str, which: str = "all") -> Family:
+    return Family(lambda: Prefs(mean=mean, which=which), judgments="prefs")  # type: ignore[arg-type]
+
+
+def _count(of: str) -> Family:
+    return Family(lambda: NumPrefs(of=of), judgments="prefs")  # type: ignore[arg-type]
+
+
+def _gained(kind: Callable[..., Measure], since: int = 9) -> Family:
+    return Family(lambda pairs=(): kind(gain=_gains(pairs)) if pairs else kind(), "pairs", since=since)
+
+
+def _gains(pairs: Iterable[tuple[str, float]]) -> dict[float, float]:
+    return {_number(level): gain for level, gain in pairs}
+
+
+def _set_f(numbers: tuple[float, ...] = (1.0,)) -> Measure:
+    # trec_eval's parameter is β²
+    if numbers[0] < 0:
+        raise MeasureError(f"set_F: β² = {numbers[0]:g} is out of range: expected a number of at least 0.")
+    return SetF(beta=math.sqrt(numbers[0]))
+
+
+def _rbp(pairs: Pairs | tuple[()] = ()) -> Measure:
+    gains = _gains(pair for pair in pairs if pair[0] != "p")
+    return TrecRBP(p=dict(pairs).get("p", 0.9), gain=gains or "linear")
+
+
+def _residual(pairs: Pairs | tuple[()] = ()) -> Measure:
+    return TrecRBPResidual(p=dict(pairs).get("p", 0.9))
+
+
+# in the order in which trec_eval computes and prints them
+FAMILIES: dict[str, Family] = {
+    "runid": Family(None, judgments="any"),
+    "num_q": Family(NumQ, judgments="any"),
+    "num_ret": Family(NumRet),
+    "num_rel": Family(NumRel),
+    "num_rel_ret": Family(NumRelRet),
+    "map": Family(AP),
+    "gm_map": Family(GMAP),
+    "Rprec": Family(Rprec),
+    "bpref": Family(Bpref),
+    "recip_rank": Family(RR),
+    "iprec_at_recall": Family(lambda point: IPrec(recall=point), "points", ELEVEN),
+    "P": Family(lambda k: P(cutoff=k), "cutoffs", CUTOFFS),
+    "relstring": Family(None, "numbers", (10.0,)),
+    "recall": Family(lambda k: R(cutoff=k), "cutoffs", CUTOFFS),
+    "infAP": Family(InfAP),
+    "gm_bpref": Family(GMBpref),
+    "Rprec_mult": Family(lambda x: RprecMult(multiple=x), "points", MULTIPLES),
+    "utility": Family(lambda numbers=(1.0, -1.0, 0.0, 0.0): Utility(coefficients=numbers), "numbers"),
+    "11pt_avg": Family(lambda points=11: InterpolatedAP(points=points), "numbers"),
+    "binG": Family(BinG),
+    "G": _gained(G),
+    "dcg": _gained(DCG, since=10),
+    "ideal_dcg": _gained(IdealDCG, since=10),
+    "ndcg": _gained(nDCG),
+    "ndcg_rel": _gained(nDCG_rel),
+    "Rndcg": _gained(Rndcg),
+    "ndcg_cut": Family(lambda k: nDCG(cutoff=k), "cutoffs", CUTOFFS),
+    "map_cut": Family(lambda k: AP(cutoff=k), "cutoffs", CUTOFFS),
+    "relative_P": Family(lambda k: RelativeP(cutoff=k), "cutoffs", CUTOFFS),
+    "success": Family(lambda k: Success(cutoff=k), "cutoffs", (1, 5, 10)),
+    "set_P": Family(SetP),
+    "set_relative_P": Family(SetRelP),
+    "set_recall": Family(SetR),
+    "set_map": Family(SetAP),
+    "set_F": Family(_set_f, "numbers"),
+    "num_nonrel_judged_ret": Family(NumNonrelJudgedRet),
+    "prefs_num_prefs_poss": _count("possible"),
+    "prefs_num_prefs_ful": _count("fulfilled"),
+    "prefs_num_prefs_ful_ret": _count("fulfilled-ret"),
+    "prefs_simp": _prefs("preferences"),
+    "prefs_pair": _prefs("pairs"),
+    "prefs_avgjg": _prefs("groups"),
+    "prefs_avgjg_Rnonrel": Family(PrefsRnonrel, judgments="prefs"),
+    "prefs_simp_ret": _prefs("preferences", "ret"),
+    "prefs_pair_ret": _prefs("pairs", "ret"),
+    "prefs_avgjg_ret": _prefs("groups", "ret"),
+    "prefs_avgjg_Rnonrel_ret": Family(lambda: PrefsRnonrel(which="ret"), judgments="prefs"),
+    "prefs_simp_imp": _prefs("preferences", "imp"),
+    "prefs_pair_imp": _prefs("pairs", "imp"),
+    "prefs_avgjg_imp": _prefs("groups", "imp"),
+    "map_avgjg": Family(GroupAP, judgments="qrels_jg"),
+    "P_avgjg": Family(lambda k: GroupP(cutoff=k), "cutoffs", CUTOFFS, "qrels_jg"),
+    "Rprec_mult_avgjg": Family(lambda x: GroupRprecMult(multiple=x), "points", MULTIPLES, "qrels_jg"),
+    "yaap": Family(YAAP),
+    "rbp": Family(_rbp, "pairs", since=10),
+    "rbp_resid": Family(_residual, "pairs", since=10),
+    "unj": Family(lambda k: Unjudged(cutoff=k), "cutoffs", (5, 10, 20), since=10),
 }
-_AT_CUTOFF: dict[str, tuple[Callable[..., Measure], tuple[int, ...]]] = {
-    "P": (P, CUTOFFS),
-    "recall": (R, CUTOFFS),
-    "ndcg_cut": (nDCG, CUTOFFS),
-    "map_cut": (AP, CUTOFFS),
-    "success": (Success, (1, 5, 10)),
+_HEAD = ("runid", "num_q")
+_COUNTS = (*_HEAD, "num_ret", "num_rel", "num_rel_ret")
+_PREFS = tuple(name for name in FAMILIES if name.startswith("prefs"))
+_IN_NO_NICKNAME = ("yaap", "dcg", "ideal_dcg")
+NICKNAMES: dict[str, tuple[str, ...]] = {
+    "official": (*_COUNTS, "map", "gm_map", "Rprec", "bpref", "recip_rank", "iprec_at_recall", "P"),
+    "set": (*_COUNTS, "utility", "set_P", "set_relative_P", "set_recall", "set_map", "set_F"),
+    "all_trec": tuple(
+        name
+        for name, family in FAMILIES.items()
+        if family.judgments in ("any", "qrels") and name not in _IN_NO_NICKNAME
+    ),
+    "prefs": (*_HEAD, *_PREFS[:6]),
+    "all_prefs": (*_HEAD, *_PREFS),
+    "qrels_jg": (*_HEAD, "map_avgjg", "P_avgjg", "Rprec_mult_avgjg"),
 }
-_WITH_PARAMETERS: dict[str, Callable[[str], Measure]] = {
-    "ndcg": lambda text: nDCG(gain=dict(_pair(part) for part in text.split(","))),
-    "11pt_avg": lambda text: InterpolatedAP(points=tuple(_number(part) for part in text.split(","))),
-    "set_F": lambda text: SetF(beta=_beta(text)),
-}
-_FAMILIES = sorted({*_PLAIN, *_AT_CUTOFF, "iprec_at_recall"}, key=len, reverse=True)
-_NAME = re.compile(rf"(?P<name>{'|'.join(map(re.escape, _FAMILIES))})(?:(?P<by>[._])(?P<rest>.+))?")
+_NAME = re.compile(
+    rf"(?P<name>{'|'.join(map(re.escape, sorted(FAMILIES, key=len, reverse=True)))})(?:[._](?P<rest>.+))?"
+)
 
 
 def parse_trec_name(text: str) -> list[Named] | None:
@@ -55,27 +160,33 @@ def parse_trec_name(text: str) -> list[Named] | None:
     >>> [label for label, _ in parse_trec_name("P.5,10")]
     ['P_5', 'P_10']
     """
+    if text in NICKNAMES:
+        numbers = [name for name in NICKNAMES[text] if FAMILIES[name].make is not None]
+        return [named for name in numbers for named in _named(name, None)]
     match = _NAME.fullmatch(text)
-    if match is None:
+    bare = re.split(r"[(@]", text)[0]
+    if match is None or (bare in REGISTRY and bare not in FAMILIES):
         return None
-    name, rest = match["name"], match["rest"]
-    if name in _AT_CUTOFF:
-        return _at_cutoffs(name, rest)
-    if name == "iprec_at_recall":
-        points = ELEVEN if rest is None else tuple(_number(part) for part in rest.split(","))
-        return [(f"iprec_at_recall_{point:3.2f}", IPrec(recall=point)) for point in points]
-    if rest is None:
-        return [(name, _PLAIN[name]())]
-    if name not in _WITH_PARAMETERS:
+    return _named(match["name"], match["rest"])
+
+
+def _named(name: str, rest: str | None) -> list[Named]:
+    family = FAMILIES[name]
+    if family.make is None:
+        raise MeasureError(f"{name} is a text, not a number: 'cranfield trec_eval' prints it.")
+    if rest is not None and family.takes == "nothing":
         raise MeasureError(f"{name} takes no parameters, found {rest!r}.")
-    return [(f"{name}_{rest}", _WITH_PARAMETERS[name](rest))]
-
-
-def _at_cutoffs(name: str, rest: str | None) -> list[Named]:
-    make, cutoffs = _AT_CUTOFF[name]
-    if rest is not None:
-        cutoffs = tuple(_cutoff(part, name) for part in rest.split(","))
-    return [(f"{name}_{k}", make(cutoff=k)) for k in cutoffs]
+    parts = None if rest is None else rest.split(",")
+    if family.takes == "cutoffs":
+        cutoffs = family.usual if parts is None else [_cutoff(part, name) for part in parts]
+        return [(f"{name}_{k}", family.make(k)) for k in cutoffs]
+    if family.takes == "points":
+        points = family.usual if parts is None else [_number(part) for part in parts]
+        return [(f"{name}_{point:3.2f}", family.make(point)) for point in points]
+    if parts is None:
+        return [(name, family.make())]
+    given = [_pair(part) for part in parts] if family.takes == "pairs" else tuple(_number(part) for part in parts)
+    return [(f"{name}_{rest}", family.make(given))]
 
 
 def _cutoff(text: str, name: str) -> int:
@@ -84,19 +195,11 @@ def _cutoff(text: str, name: str) -> int:
     return int(text)
 
 
-def _pair(text: str) -> tuple[float, float]:
+def _pair(text: str) -> tuple[str, float]:
     level, sign, gain = text.partition("=")
     if not sign:
         raise MeasureError(f"expected level=gain, found {text!r}.")
-    return _number(level), _number(gain)
-
-
-def _beta(text: str) -> float:
-    # trec_eval's parameter is β²
-    squared = _number(text)
-    if squared < 0:
-        raise MeasureError(f"set_F: β² = {text} is out of range: expected a number of at least 0.")
-    return math.sqrt(squared)
+    return level, _number(gain)
 
 
 def _number(text: str) -> float:

@@ -1,0 +1,239 @@
+"""Measures known from recommender systems: hit rate, MAP@k, coverage of the catalogue, novelty, inequality.
+
+A query is a user, a document an item. Coverage and Gini are properties of a run as a whole: the value of a query is
+that of its list alone, and the run's is not their mean.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from cranfield.collection import Floats
+from cranfield.errors import EvaluationError, MeasureError
+from cranfield.judged import JudgedRun
+from cranfield.measures.base import CUTOFF, Aggregate, Measure
+from cranfield.measures.between import whole_list
+from cranfield.measures.binary import AP, Success
+from cranfield.measures.sets import DOCS
+from cranfield.rankings import Places
+
+
+@dataclass(frozen=True, repr=False)
+class HitRate(Success):
+    """1 if there is a relevant item among the first k, else 0: Success under the recommenders' name."""
+
+    name: ClassVar = "HitRate"
+    aliases: ClassVar = ("HR",)
+    title: ClassVar = "Hit rate at k"
+    about: ClassVar = (
+        "A user is content with one relevant item. The mean over users is the share of them with a hit. The same as "
+        "Success."
+    )
+    reference: ClassVar = "Deshpande & Karypis, Item-based top-N recommendation algorithms, TOIS 22, 2004"
+
+
+@dataclass(frozen=True, repr=False)
+class MAPk(AP):
+    """The average precision of the first k items, out of the best there could be among k."""
+
+    denominator: Literal["R", "min(R,k)"] = "min(R,k)"
+
+    name: ClassVar = "MAPk"
+    aliases: ClassVar = ("mapk",)
+    title: ClassVar = "Mean average precision at k, as for recommenders"
+    formula: ClassVar = r"\frac{1}{\min(R, k)} \sum_{i=1}^{k} \mathrm{rel}_i \cdot P@i"
+    about: ClassVar = (
+        "AP@k divided by min(R, k), so that k relevant items on top are worth 1 however many there are: the MAP@k of "
+        "Spark, Kaggle and ml_metrics. Search engines' AP@k divides by R."
+    )
+    reference: ClassVar = "McFee et al., The Million Song Dataset challenge, WWW 2012 (companion)"
+    required: ClassVar = ("cutoff",)
+
+
+@dataclass(frozen=True, repr=False)
+class _Lists(Measure):
+    """A measure of what is shown, whether it is relevant or not."""
+
+    cutoff: int | None = None
+
+    parameters: ClassVar = {"cutoff": CUTOFF}
+    is_quality: ClassVar = False
+
+    def shown(self, judged: JudgedRun) -> Floats:
+        """How many documents each query shows."""
+        return np.minimum(judged.retrieved, np.inf if self.cutoff is None else self.cutoff)
+
+    def inside(self, judged: JudgedRun) -> Floats:
+        """1 for each hit that is shown, else 0."""
+        return (judged.rank <= self.shown(judged)[judged.query]).astype(np.float64)
+
+    def list_of(self, judged: JudgedRun, i: int, tied: bool = False) -> Places:
+        return whole_list(judged, i, self.judged_only, tied)
+
+
+@dataclass(frozen=True, repr=False)
+class _OfCatalogue(_Lists):
+    """A measure of how much of the catalogue a run shows."""
+
+    docs: int | None = None
+
+    parameters: ClassVar = {**_Lists.parameters, "docs": DOCS}
+    example: ClassVar = {"docs": 100}
+    aggregate: ClassVar[Aggregate] = "run"
+
+    def catalogue(self, shown: float) -> int:
+        """The number of items there are, which must not be less than those shown."""
+        if self.docs is None:
+            raise MeasureError(f"{self.name} needs the size of the catalogue: {self.name}(docs=1400), or --docs 1400.")
+        if shown > self.docs:
+            raise EvaluationError(
+                f"{self}: the run shows {int(shown):,} documents, more than the {self.docs:,} the catalogue is said "
+                "to hold."
+            )
+        return self.docs
+
+    def exposure(self, judged: JudgedRun) -> list[int]:
+        """How many queries show each document that is shown at all, the least first."""
+        looked_at = self.shown_list(judged)
+        tops = (self.list_of(looked_at, i).items[: self.cutoff] for i in range(looked_at.n))
+        return sorted(Counter(doc for top in tops for doc in top).values())
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        # how many documents a query shows does not depend on the order of ties
+        return self.per_query(judged)
+
+
+@dataclass(frozen=True, repr=False)
+class Coverage(_OfCatalogue):
+    """The share of the catalogue that is shown to anyone among the first k."""
+
+    name: ClassVar = "Coverage"
+    title: ClassVar = "Catalogue coverage at k"
+    formula: ClassVar = r"\frac{|\bigcup_q \mathrm{top}_k(q)|}{N}"
+    about: ClassVar = (
+        "No measure of quality: how much of a catalogue of N items (--docs) a system makes use of. The run's value "
+        "counts an item once, however many queries show it; a query's value is the share its own list shows."
+    )
+    reference: ClassVar = "Ge, Delgado-Battenfeld & Jannach, Beyond accuracy, RecSys 2010"
+    nothing_found: ClassVar = "the share of the catalogue shown: relevance plays no part"
+    lacks: ClassVar = {"perfect": "The catalogue holds more than the relevant documents."}
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return self.shown(judged) / self.normaliser(judged)
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return self.inside(judged)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.full(judged.n, float(self.catalogue(self.shown(judged).max(initial=0))))
+
+    def run_value(self, judged: JudgedRun) -> float:
+        shown = len(self.exposure(judged))
+        return shown / self.catalogue(shown)
+
+
+@dataclass(frozen=True, repr=False)
+class Gini(_OfCatalogue):
+    """How unequally the items of the catalogue are shown among the first k: 0 all alike, 1 always the same one."""
+
+    name: ClassVar = "Gini"
+    title: ClassVar = "Gini index of exposure at k"
+    formula: ClassVar = r"\frac{1}{N-1} \sum_{j=1}^{N} (2j - N - 1)\, \frac{n_j}{\sum_l n_l}"
+    about: ClassVar = (
+        "No measure of quality: n_j is how many queries show an item, the least shown first; of the N items of the "
+        "catalogue (--docs) those never shown count too. A query's value is that of its own list, which shows m items "
+        "once: (N−m)/(N−1). 0 if nothing is shown. Divided by N − 1, so that 1 can be reached; some divide by N."
+    )
+    reference: ClassVar = (
+        "Shani & Gunawardana, Evaluating recommendation systems, in Recommender Systems Handbook, 2011"
+    )
+    more_is_better: ClassVar = False
+    nothing_found: ClassVar = "as unequal as what is shown: relevance plays no part"
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        shown, items = self.shown(judged), self.catalogue(self.shown(judged).max(initial=0))
+        return np.where(shown > 0, (items - shown) / max(items - 1, 1), 0.0)
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        """The places above the middle that the shown items take, each with its share of the exposure."""
+        shown = self.shown(judged)[judged.query]
+        left = self.catalogue(shown.max(initial=0)) - shown
+        return self.inside(judged) * left / np.maximum(shown, 1)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.full(judged.n, float(max(self.catalogue(0) - 1, 1)))
+
+    def run_value(self, judged: JudgedRun) -> float:
+        counts = self.exposure(judged)
+        items = self.catalogue(len(counts))
+        first = items - len(counts) + 1  # those never shown come before
+        weighted = sum((2 * j - items - 1) * n for j, n in enumerate(counts, first))
+        return weighted / (sum(counts) * max(items - 1, 1)) if counts else 0.0
+
+
+@dataclass(frozen=True, repr=False)
+class Novelty(_Lists):
+    """How surprising the first k items are: the mean of −log2 of their popularity."""
+
+    name: ClassVar = "Novelty"
+    title: ClassVar = "Novelty at k"
+    formula: ClassVar = r"\frac{1}{k} \sum_{i=1}^{k} \log_2 \frac{U}{\max(u_i, 1)}"
+    about: ClassVar = (
+        "No measure of quality: how many bits a user learns from an item being shown. Popularity is the share u/U of "
+        "the queries of the other run (--against) that have the item: give the training data as a run, a system that "
+        "recommends what is popular, or the run itself. An item that none has counts as one that a single query has. "
+        "A list shorter than k is averaged as it is."
+    )
+    reference: ClassVar = (
+        "Zhou et al., Solving the apparent diversity–accuracy dilemma of recommender systems, PNAS 107, 2010"
+    )
+    high: ClassVar = math.inf
+    nothing_found: ClassVar = "as surprising as what is shown: relevance plays no part"
+    needs: ClassVar = ("against",)
+    lacks: ClassVar = {"swap": "Popularity, not relevance, is measured."}
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        lists = [self.list_of(judged, i).items[: self.cutoff] for i in range(judged.n)]
+        surprise = _Surprise(judged)
+        return np.array([math.fsum(map(surprise, docs)) / max(len(docs), 1) for docs in lists], dtype=np.float64)
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        surprise, values = _Surprise(judged), np.zeros(judged.n)
+        for i, shown in enumerate(self.shown(judged).tolist()):
+            docs = self.list_of(judged, i, tied=True)
+            bits = [surprise(doc) for doc in docs.items]
+            values[i] = math.fsum(docs.shares(int(shown), "a") * bits) / max(shown, 1)
+        return values
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return self.inside(judged) * self._bits(judged)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return self.shown(judged)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"popularity": 2.0 ** -self._bits(judged), "bits": self._bits(judged)}
+
+    def _bits(self, judged: JudgedRun) -> Floats:
+        lists = [self.list_of(judged, i).items for i in range(judged.n)]
+        surprise = _Surprise(judged)
+        places = zip(judged.query.tolist(), judged.rank.tolist(), strict=True)
+        return np.array([surprise(lists[i][rank - 1]) for i, rank in places], dtype=np.float64)
+
+
+class _Surprise:
+    """How many bits one learns from an item, by how many queries of the other run have it."""
+
+    def __init__(self, judged: JudgedRun) -> None:
+        against = judged.sources.extras.against
+        assert against is not None, "shown_list has checked it"
+        self.users = len(against.queries)
+        self.counts = Counter(against.docs.tolist())
+
+    def __call__(self, doc: Any) -> float:
+        return math.log2(self.users / max(self.counts[doc], 1)) if self.users else 0.0

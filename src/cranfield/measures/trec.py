@@ -1,0 +1,227 @@
+"""Measures that only trec_eval has, or has in a way of its own: relative_P, Rprec_mult, yaap, rbp, gm_map, …"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from cranfield.collection import Floats
+from cranfield.judged import JudgedRun
+from cranfield.measures.base import REL, Measure, Parameter, share
+from cranfield.measures.binary import AP, P, Rprec
+from cranfield.measures.graded import Gained
+from cranfield.measures.incomplete import Bpref
+
+_TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
+_ROBERTSON = "Robertson, On GMAP: and other transformations, CIKM 2006"
+_MOFFAT = "Moffat & Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27, 2008"
+MULTIPLE = Parameter("how many times R documents are read", least=0, most=1e9, examples=(1, 0.2, 0.35, 2))
+PERSISTENCE = Parameter("the chance to go on to the next document", least=0, most=1, examples=(0.8, 0.5, 0))
+
+
+@dataclass(frozen=True, repr=False)
+class RelativeP(P):
+    """The share of the first k documents that is relevant, of the highest share there could be."""
+
+    name: ClassVar = "RelativeP"
+    aliases: ClassVar = ("R_cap",)
+    title: ClassVar = "Relative precision at k (capped recall)"
+    normaliser_is: ClassVar[str] = "relevant documents that fit, min(R, k)"
+    formula: ClassVar = r"\frac{1}{\min(k, R)} \sum_{i=1}^{k} \mathrm{rel}_i"
+    about: ClassVar = (
+        "A user reads k documents and asks how many of those that could have been relevant are: precision where "
+        "k < R, recall where k > R. BEIR calls it R_cap."
+    )
+    lacks: ClassVar = {}
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.minimum(judged.relevant(self.lowest_relevant), float(self.cutoff or 1))
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        return share(self.expected_found(judged, self.cutoff), self.normaliser(judged))
+
+
+@dataclass(frozen=True, repr=False)
+class RprecMult(Rprec):
+    """The precision after some multiple of R documents, R being the number of relevant documents."""
+
+    multiple: float | None = None
+
+    name: ClassVar = "RprecMult"
+    aliases: ClassVar[tuple[str, ...]] = ()
+    title: ClassVar = "Precision at a multiple of R"
+    normaliser_is: ClassVar[str] = "documents read, k"
+    formula: ClassVar = r"P@k,\quad k = \lfloor x R + 0.9 \rfloor"
+    about: ClassVar = (
+        "A user reads in proportion to what there is to find. RprecMult@1 is R-precision; the number of documents is "
+        "⌊xR + 0.9⌋, as in trec_eval."
+    )
+    required: ClassVar = ("multiple",)
+    at: ClassVar = "multiple"
+    parameters: ClassVar = {**Rprec.parameters, "multiple": MULTIPLE}
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        documents: Floats = np.floor((self.multiple or 0.0) * judged.relevant(self.lowest_relevant) + 0.9)
+        return documents
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        documents = self.normaliser(judged)
+        return share(self.expected_found(judged, documents[judged.query]), documents)
+
+
+@dataclass(frozen=True, repr=False)
+class YAAP(Measure):
+    """The sum of precisions at relevant documents against what is missing to the best, as a logarithm."""
+
+    rel: float | None = None
+
+    name: ClassVar = "YAAP"
+    title: ClassVar = "Yet another average precision"
+    formula: ClassVar = r"\ln \frac{1 + s}{1 + R - s},\quad s = \sum_i \mathrm{rel}_i \cdot P@i"
+    about: ClassVar = (
+        "AP stretched at both ends, so that getting from .01 to .02 counts as much as from .98 to .99; about a "
+        "normal distribution over queries. 0 where AP is one half or nothing is relevant."
+    )
+    reference: ClassVar = _ROBERTSON
+    low: ClassVar = -np.inf
+    high: ClassVar = np.inf
+    nothing_found: ClassVar = "−ln(1 + R)"
+    normaliser_is: ClassVar[str] = "relevant documents, R"
+    rule: ClassVar = "log((1 + sum) / (1 + normaliser - sum))"
+    tasks: ClassVar = ("recall",)
+    parameters: ClassVar = {"rel": REL}
+    lacks: ClassVar = {
+        "empty": "It is a logarithm: the worst value is −ln(1 + R), not 0.",
+        "range": "A logarithm has no bounds.",
+    }
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        found, relevant = judged.total(self.terms(judged)), self.normaliser(judged)
+        stretched: Floats = np.log((1 + found) / (1 + relevant - found))
+        return stretched
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        return AP(rel=self.rel).terms(judged)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return judged.relevant(self.lowest_relevant)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return AP(rel=self.rel).columns(judged)
+
+
+@dataclass(frozen=True, repr=False)
+class GMAP(AP):
+    """Average precision, averaged over queries by the geometric mean."""
+
+    name: ClassVar = "GMAP"
+    aliases: ClassVar[tuple[str, ...]] = ()
+    title: ClassVar = "Geometric mean average precision"
+    formula: ClassVar = r"\exp \left( \frac{1}{|Q|} \sum_{q} \ln \max(\mathrm{AP}_q, 0.00001) \right)"
+    about: ClassVar = (
+        "AP for a user who must not be left without anything: a gain of a tenth counts the same for a hard query as "
+        "for an easy one. For one query it is AP."
+    )
+    reference: ClassVar = _ROBERTSON
+    aggregate: ClassVar = "geometric"
+
+
+@dataclass(frozen=True, repr=False)
+class GMBpref(Bpref):
+    """Bpref, averaged over queries by the geometric mean."""
+
+    name: ClassVar = "GMBpref"
+    aliases: ClassVar[tuple[str, ...]] = ()
+    title: ClassVar = "Geometric mean binary preference"
+    formula: ClassVar = r"\exp \left( \frac{1}{|Q|} \sum_{q} \ln \max(\mathrm{Bpref}_q, 0.00001) \right)"
+    about: ClassVar = (
+        "Bpref for a user who must not be left without anything: a gain of a tenth counts the same for a hard query "
+        "as for an easy one. For one query it is Bpref."
+    )
+    reference: ClassVar = _ROBERTSON
+    aggregate: ClassVar = "geometric"
+
+
+@dataclass(frozen=True, repr=False)
+class TrecRBP(Gained):
+    """Rank-biased precision as trec_eval 10 has it: gains are brought to 0…1 query by query."""
+
+    p: float = 0.9
+
+    name: ClassVar = "TrecRBP"
+    title: ClassVar = "Rank-biased precision of trec_eval 10"
+    formula: ClassVar = r"(1 - p) \sum_i g_i\, p^{i-1}"
+    about: ClassVar = (
+        "A user goes on to the next document with chance p. Where a gain is below 0 or above 1 all gains of the query "
+        "become (g − min)/(max − min), over the grades from 0 to its highest: the same grade is worth less in a query "
+        "that has better documents. RBP takes relevant or not, or one maximum for all queries."
+    )
+    reference: ClassVar = _MOFFAT
+    parameters: ClassVar = {**Gained.parameters, "p": PERSISTENCE}
+    lacks: ClassVar = {"perfect": "A user may go on for ever, so that no finite list is worth 1."}
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        parts = [self._scaled(judged, i) for i in range(judged.n)]
+        gains = np.concatenate(parts) if parts else np.zeros(0)
+        return (1 - self.p) * gains * self.p ** (judged.rank - 1.0)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        parts = [self._scaled(judged, i) for i in range(judged.n)]
+        return {"gain": np.concatenate(parts), "chance to get here": self.p ** (judged.rank - 1.0)}
+
+    def _scaled(self, judged: JudgedRun, i: int) -> Floats:
+        """The gains of a query's hits, brought to 0…1 if one of its grades is worth more or less."""
+        grades = judged.grade[int(judged.starts[i]) : int(judged.starts[i + 1])]
+        known = judged.ideal[int(judged.ideal_starts[i]) : int(judged.ideal_starts[i + 1])]
+        levels = np.union1d(known[known >= 0], np.arange(max(known.max(initial=0.0), 0.0) + 1))
+        mapped = np.array(list(self.gain.values()) if isinstance(self.gain, Mapping) else [], dtype=np.float64)
+        worth = np.concatenate((self.gains(levels), mapped))
+        gains, low, high = self.gains(grades), worth.min(), worth.max()
+        if low >= 0 and high <= 1:
+            return gains
+        named = np.isin(grades, list(self.gain) if isinstance(self.gain, Mapping) else [])
+        has_a_gain = (grades >= 0) | named
+        return np.where(has_a_gain, (gains - low) / (high - low) if high > low else 0.0, 0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class TrecRBPResidual(Measure):
+    """How much higher rank-biased precision could be if all that is unjudged were relevant, as trec_eval 10 has it."""
+
+    p: float = 0.9
+
+    name: ClassVar = "TrecRBPResidual"
+    title: ClassVar = "Residual of rank-biased precision of trec_eval 10"
+    formula: ClassVar = r"p^n + (1 - p) \sum_{i\,\mathrm{unjudged}} p^{i-1}"
+    about: ClassVar = (
+        "The weight of unjudged documents in the list, and of all documents after its end (n long). trec_eval forgets "
+        "the latter, and gives 0, where every document retrieved is judged."
+    )
+    reference: ClassVar = _MOFFAT
+    more_is_better: ClassVar = False
+    is_quality: ClassVar = False
+    nothing_found: ClassVar = "the weight of unjudged documents; 0 for an empty list"
+    parameters: ClassVar = {"p": PERSISTENCE}
+    tasks: ClassVar = ("incomplete",)
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        # all ranks weigh 1 together, so that those judged are what is not left
+        known = judged.total(np.where(judged.grade >= 0, self._weight(judged), 0.0))
+        return np.where(self._has_unjudged(judged), 1 - known, 0.0)
+
+    def terms(self, judged: JudgedRun) -> Floats:
+        """The weight of each unjudged document; only a dense join has them all."""
+        return np.where(judged.grade >= 0, 0.0, self._weight(judged))
+
+    def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        after = self.p ** float(judged.retrieved[0]) if self._has_unjudged(judged)[0] else 0.0
+        return [{"what": "all ranks after the end of the list", "term": after}]
+
+    def _weight(self, judged: JudgedRun) -> Floats:
+        return np.asarray((1 - self.p) * self.p ** (judged.rank - 1.0), dtype=np.float64)
+
+    def _has_unjudged(self, judged: JudgedRun) -> Any:
+        return judged.count(judged.grade >= 0) < judged.retrieved
