@@ -144,6 +144,79 @@ def test_the_share_of_unjudged_documents_is_over_all_that_were_retrieved():
     assert scores.unjudged(1) == 0
 
 
+# averages other than the mean
+
+
+def test_a_mean_may_be_geometric_or_a_median():
+    scores = evaluate(QRELS, RUN, ["RR", "NumRet"], mean="geometric")
+    assert scores.mean("RR") == pytest.approx((0.5 * 1 * 1 * 1e-5) ** 0.25)
+    assert scores.mean("RR", how="median") == 0.75
+    assert scores.mean("RR", how="arithmetic") == 0.625
+    assert scores.mean("NumRet") == 7
+    assert scores.conventions["mean"] == "geometric"
+    assert any("geometric" in note and "1e-05" in note for note in scores.notes)
+    middle = evaluate(QRELS, RUN, ["RR"], mean="median")
+    assert middle.mean("RR") == 0.75
+    assert any("median" in note for note in middle.notes)
+    assert "mean" not in evaluate(QRELS, RUN, ["RR"]).conventions
+
+
+def test_an_unknown_mean_is_an_error():
+    with pytest.raises(CranfieldError, match="mean 'mode' is unknown: expected one of arithmetic, geometric, median"):
+        evaluate(QRELS, RUN, ["RR"], mean="mode")
+
+
+def test_queries_may_be_weighted():
+    weights = {"q1": 2, "q2": 1, "q3": 1, "q10": 0, "other": 5}
+    scores = evaluate(QRELS, RUN, ["RR", "NumRet"], weights=weights)
+    assert scores.mean("RR") == (2 * 0.5 + 1 + 1) / 4
+    assert scores.mean("NumRet") == 7
+    assert scores.select(["q1", "q2"]).mean("RR") == (2 * 0.5 + 1) / 3
+    assert math.isnan(scores.select(["q10"]).mean("RR"))
+    assert scores.conventions["weights"] == "by query"
+    assert "Queries are weighted; they are worth 2.7 of equal weight." in scores.notes
+
+
+def test_weights_rest_on_the_queries_that_were_not_skipped():
+    weights = {"q1": 2, "q2": 1, "q3": 1, "q10": 4}
+    assert evaluate(QRELS, RUN, ["RR"], weights=weights, missing="skip").mean("RR") == 0.75
+    assert evaluate(QRELS, RUN, ["RR"], weights=weights).mean("RR") == 3 / 8
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ({"q1": 1}, "no weight is given for 3 queries of the qrels: 'q2', 'q3', 'q10'"),
+        ({"q1": 1, "q2": -1, "q3": 1, "q10": math.nan}, "the weight of 'q2', 'q10' is not a number of at least 0"),
+        ({"q1": 0, "q2": 0, "q3": 0, "q10": 0}, "weight 0"),
+    ],
+)
+def test_wrong_weights_are_an_error(weights, message):
+    with pytest.raises(EvaluationError, match=message):
+        evaluate(QRELS, RUN, ["RR"], weights=weights)
+
+
+# what some measures need beyond qrels and run
+
+
+def test_extras_reach_the_join(tmp_path):
+    (tmp_path / "lengths").write_text("a\t100\nb\t50\n")
+    evaluator = Evaluator(
+        QRELS,
+        ["RR"],
+        against=OTHER,
+        doc_lengths=tmp_path / "lengths",
+        duplicates={"a": "1", "b": "1"},
+        facts={"q1": {"a": frozenset({"f"})}},
+    )
+    extras = evaluator.evaluate(RUN).runs[0].judged.sources.extras
+    assert extras.against.queries == ("q1", "q2", "q3", "q10")
+    assert extras.doc_lengths == {"a": 100, "b": 50}
+    assert extras.duplicates == {"a": "1", "b": "1"}
+    assert extras.facts == {"q1": {"a": {"f"}}}
+    assert Evaluator(QRELS, ["RR"]).extras.duplicates is None
+
+
 # ways to ask
 
 

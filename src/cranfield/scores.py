@@ -5,31 +5,42 @@ from __future__ import annotations
 import html
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, Literal, cast, get_args
 
 import numpy as np
 
+from cranfield.averages import LEAST, How, Interval, average, effective_number, interval
+from cranfield.bounds import find_bounds, possible_grades
 from cranfield.collection import Floats, OnDuplicate, Origin, Qrels, Run, id_bytes, natural_order
-from cranfield.errors import CranfieldError
-from cranfield.formats import as_qrels, as_run
+from cranfield.errors import CranfieldError, EvaluationError
+from cranfield.formats import as_qrels, as_run, read_doc_lengths, read_duplicates, read_facts
 from cranfield.formats.recognise import AS_ASKED
-from cranfield.judged import Joining, JudgedRun, Missing, RankBy, ScoreType, Ties, judge
+from cranfield.formats.weights import read_weights
+from cranfield.judged import Bools, Extras, Joining, JudgedRun, Missing, RankBy, ScoreType, Ties, judge
 from cranfield.measures import Judged, Measure, parse_measures
-from cranfield.wording import counted
+from cranfield.risk import geo_risk, t_risk, weighted_gains
+from cranfield.wording import counted, listed
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100", "Judged@10")
 SAMPLES = 200
+# what a row says of its measure: the value itself, its bounds, or what the run risks against a baseline
+Part = Literal["", "low", "high", "urisk", "trisk", "georisk"]
 
 
 @dataclass(frozen=True)
-class Interval:
-    """A confidence interval of a mean."""
+class Row:
+    """A row of scores: a measure under the name it was asked for by, or what is said of it under NAME.PART."""
 
-    low: float
-    high: float
-    level: float = 0.95
+    name: str
+    measure: Measure
+    part: Part = ""
+
+    @property
+    def label(self) -> str:
+        return f"{self.name}.{self.part}" if self.part else self.name
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +53,7 @@ class RunScores:
     query_errors: tuple[Floats | None, ...]  # standard errors of a measure's values, where ties were sampled
     origin: Origin | None = None
     notes: tuple[str, ...] = ()
+    outer: tuple[Bools | None, ...] = ()  # for a row of bounds, which queries have only an outer one
 
     @property
     def sampling_errors(self) -> tuple[float | None, ...]:
@@ -84,6 +96,11 @@ class Scores:
     conventions: Mapping[str, Any]
     qrels: Origin | None = None
     notes: tuple[str, ...] = ()
+    parts: tuple[Part, ...] = ()
+    how: How = "arithmetic"
+    weights: Mapping[str, float] | None = None
+    baseline: RunScores | None = None
+    alpha: float = 0.0  # how much more a loss against the baseline weighs
 
     def values(self, measure: str | Measure, run: str | None = None) -> Floats:
         """The value of every query, NaN where it was skipped."""
@@ -95,25 +112,43 @@ class Scores:
         values = self.values(measure, run).tolist()
         return {q: v for q, v in zip(self.queries, values, strict=True) if not math.isnan(v)}
 
-    def mean(self, measure: str | Measure, run: str | None = None) -> float:
-        """The mean over queries; the sum for counts. Added exactly, so that no order changes a bit."""
-        values = _present(self.values(measure, run))
-        total = math.fsum(values)
-        if self.measures[self._index(measure)].aggregate == "sum":
-            return whole(total)
-        return total / len(values) if values else math.nan
+    def mean(self, measure: str | Measure, run: str | None = None, how: How | None = None) -> float:
+        """The mean over queries, as asked for when evaluating unless `how` says otherwise; the sum for counts."""
+        i = self._index(measure)
+        if self.part(i) in ("trisk", "georisk"):
+            return self._risk(i, self._run(run))
+        aggregate = self.averaging(i, how)
+        if aggregate == "run":
+            return self.measures[i].run_value(self._run(run).judged)
+        values, weights = self._present(self.values(measure, run))
+        return whole(math.fsum(values)) if aggregate == "sum" else average(values, weights, aggregate)
 
     def interval(self, measure: str | Measure, run: str | None = None, level: float = 0.95) -> Interval | None:
-        """The t interval of a mean; None for a count or for fewer than two queries."""
-        values = _present(self.values(measure, run))
-        if len(values) < 2 or self.measures[self._index(measure)].aggregate == "sum":
+        """The interval of a mean; None for a count, a bound, or fewer than two queries."""
+        i = self._index(measure)
+        aggregate = self.averaging(i)
+        if aggregate == "sum" or aggregate == "run" or self.part(i) not in ("", "urisk"):
             return None
-        from scipy.special import stdtrit
+        values, weights = self._present(self.values(measure, run))
+        return interval(values, weights, aggregate, level)
 
-        mean = math.fsum(values) / len(values)
-        variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-        half = float(stdtrit(len(values) - 1, (1 + level) / 2)) * math.sqrt(variance / len(values))
-        return Interval(mean - half, mean + half, level)
+    def averaging(self, i: int, how: How | None = None) -> How | Literal["sum", "run"]:
+        """How the i-th row is made one number: `run` if by the measure itself, from the run as a whole."""
+        aggregate = self.measures[i].aggregate
+        if aggregate != "mean":
+            return aggregate
+        # URisk is an arithmetic mean by definition, and its terms may be negative
+        return "arithmetic" if self.part(i) == "urisk" else how or self.how
+
+    def part(self, i: int) -> Part:
+        """What the i-th row says of its measure."""
+        return self.parts[i] if self.parts else ""
+
+    def outer(self, measure: str | Measure, run: str | None = None) -> list[str]:
+        """The queries for which a bound is only an outer one: the value cannot go beyond it, but may not reach it."""
+        scored = self._run(run)
+        outer = scored.outer[self._index(measure)] if scored.outer else None
+        return [] if outer is None else [q for q, flag in zip(self.queries, outer.tolist(), strict=True) if flag]
 
     def unjudged(self, k: int = 10, run: str | None = None) -> float:
         """The share of documents without a judgment among the first k, over all queries."""
@@ -135,7 +170,8 @@ class Scores:
         wanted = set(queries)
         at = [i for i, query in enumerate(self.queries) if query in wanted]
         runs = tuple(_selected(run, at, wanted) for run in self.runs)
-        return replace(self, queries=tuple(self.queries[i] for i in at), runs=runs)
+        baseline = None if self.baseline is None else _selected(self.baseline, at, wanted)
+        return replace(self, queries=tuple(self.queries[i] for i in at), runs=runs, baseline=baseline)
 
     def __str__(self) -> str:
         width = max(map(len, self.labels))
@@ -154,6 +190,29 @@ class Scores:
             for run in self.runs
         )
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _present(self, values: Floats) -> tuple[list[float], list[float] | None]:
+        """The values of the queries evaluated, with their weights if they have any."""
+        there = [(v, q) for v, q in zip(values.tolist(), self.queries, strict=True) if not math.isnan(v)]
+        weights = None if self.weights is None else [self.weights[query] for _, query in there]
+        return [value for value, _ in there], weights
+
+    def _risk(self, i: int, run: RunScores) -> float:
+        """TRisk or GeoRisk of the measure that the i-th row is about."""
+        main = max(j for j in range(i) if not self.part(j))
+        if self.part(i) == "trisk":
+            return t_risk(_present(run.values[main + self.parts[main:].index("urisk")]))
+        systems = np.array([system.values[main] for system in self._systems])
+        table = systems[:, ~np.isnan(systems).any(axis=0)]
+        return float(geo_risk(table, self.alpha)[self._systems.index(run)])
+
+    @cached_property
+    def _systems(self) -> list[RunScores]:
+        """The runs and the baseline, which may be one of them."""
+        baseline = self.baseline
+        if baseline is None or any(_same_run(run, baseline) for run in self.runs):
+            return list(self.runs)
+        return [*self.runs, baseline]
 
     def _run(self, name: str | None) -> RunScores:
         if name is None and len(self.runs) == 1:
@@ -195,16 +254,37 @@ class Evaluator:
         rel: float | None = None,
         docs: int | None = None,
         seed: int = 1,
+        mean: How = "arithmetic",
+        weights: Any = None,
+        bounds: bool = False,
+        against: Any = None,
+        risk: float | None = None,
+        doc_lengths: Any = None,
+        duplicates: Any = None,
+        facts: Any = None,
     ) -> None:
         self.qrels: Qrels = as_qrels(qrels, on_duplicate=on_duplicate)
         self.joining = Joining(ties, rank_by, score_type, missing)
         self.on_duplicate = on_duplicate
-        self.seed = seed
+        self.seed = _checked_seed(seed)
         self.rel, self.docs = rel, docs
         named = parse_measures(measures)
         given = {key: value for key, value in (("rel", rel), ("docs", docs)) if value is not None}
         self.labels = tuple(label for label, _ in named)
-        self.measures = tuple(measure.with_defaults(**given) for _, measure in named)
+        self.measures = tuple(measure.with_defaults(**given).settled(self.qrels) for _, measure in named)
+        self.how = _known_mean(mean)
+        self.weights = None if weights is None else _checked_weights(_loaded(weights, read_weights), self.qrels)
+        self.bounds = bounds
+        self.alpha = None if risk is None else _checked_alpha(risk, against, weights)
+        self.extras = Extras(
+            against=None if against is None else as_run(against, on_duplicate=on_duplicate),
+            doc_lengths=_loaded(doc_lengths, read_doc_lengths),
+            duplicates=_loaded(duplicates, read_duplicates),
+            facts=_loaded(facts, read_facts),
+        )
+        self.rows = tuple(
+            row for name, m in zip(self.labels, self.measures, strict=True) for row in self._rows(name, m)
+        )
 
     def evaluate(self, runs: Any) -> Scores:
         """The scores of a run, or of several: a list, or a mapping from name to run."""
@@ -212,32 +292,80 @@ class Evaluator:
 
     def score(self, run: Run) -> RunScores:
         """One run, to be put together with others by `scores`."""
-        judged = judge(self.qrels, run, self.joining)
-        pairs = [self._measured(measure, judged) for measure in self.measures]
+        scored = self._scored(run, self.bounds)
+        return scored if self.alpha is None else self._with_risk(scored)
+
+    @cached_property
+    def baseline(self) -> RunScores | None:
+        """The scores of the run to compare with, where risk is asked for."""
+        against = self.extras.against
+        return None if self.alpha is None or against is None else self._scored(against, False)
+
+    def _scored(self, run: Run, bounds: bool) -> RunScores:
+        judged = judge(self.qrels, run, self.joining, self.extras)
+        dense = judge(self.qrels, run, self.joining, self.extras, dense=True) if bounds else None
         where = {query: i for i, query in enumerate(self.qrels.queries)}
-        values = np.full((len(pairs), len(where)), np.nan)
-        values[:, [where[query] for query in judged.queries]] = [value for value, _ in pairs]
-        errors = tuple(error for _, error in pairs)
-        return RunScores(run.name, values, judged, errors, run.origin, run.notes)
+        at = [where[query] for query in judged.queries]
+        values = np.full((len(self.rows), len(where)), np.nan)
+        errors: list[Floats | None] = [None] * len(self.rows)
+        outer: list[Bools | None] = [None] * len(self.rows)
+        for i, row in enumerate(self.rows):
+            if not row.part:
+                values[i, at], errors[i] = self._measured(row.measure, judged)
+            elif row.part == "low" and dense is not None:
+                found = find_bounds(row.measure, values[i - 1, at], dense, possible_grades(self.qrels))
+                values[i, at], values[i + 1, at] = found.low, found.high
+                outer[i] = outer[i + 1] = _spread(found.outer, at, len(where))
+        return RunScores(run.name, values, judged, tuple(errors), run.origin, run.notes, tuple(outer))
+
+    def _with_risk(self, scored: RunScores) -> RunScores:
+        """The same with what each query gains or loses against the baseline."""
+        assert self.baseline is not None and self.alpha is not None
+        values, main = scored.values.copy(), 0
+        for i, row in enumerate(self.rows):
+            main = i if not row.part else main
+            if row.part == "urisk":
+                sides = scored.values[main], self.baseline.values[main]
+                ours, theirs = sides if row.measure.more_is_better else sides[::-1]
+                values[i] = weighted_gains(ours, theirs, self.alpha)
+        return replace(scored, values=values)
+
+    def _rows(self, name: str, measure: Measure) -> Iterator[Row]:
+        """A measure and what else is asked about it."""
+        yield Row(name, measure)
+        if self.bounds and measure.aggregate != "run":
+            yield Row(name, measure, "low")
+            yield Row(name, measure, "high")
+        if self.alpha is not None and measure.is_quality and measure.aggregate == "mean":
+            yield Row(name, measure, "urisk")
+            yield Row(name, measure, "trisk")
+            # expectations from the margins of a table make sense for amounts of something good
+            if measure.more_is_better and measure.low >= 0 and "range" not in measure.lacks:
+                yield Row(name, measure, "georisk")
 
     def scores(self, runs: Sequence[RunScores]) -> Scores:
         """Several runs' scores as one value."""
         names = distinct_names([run.name for run in runs], [run.origin.file if run.origin else None for run in runs])
         named = tuple(replace(run, name=name) for run, name in zip(runs, names, strict=True))
         return Scores(
-            labels=self.labels,
-            measures=self.measures,
+            labels=tuple(row.label for row in self.rows),
+            measures=tuple(row.measure for row in self.rows),
             queries=self.qrels.queries,
             runs=named,
             conventions=self._conventions(),
             qrels=self.qrels.origin,
             notes=tuple(self._notes(named)),
+            parts=tuple(row.part for row in self.rows),
+            how=self.how,
+            weights=self.weights,
+            baseline=self.baseline,
+            alpha=self.alpha or 0.0,
         )
 
     def _measured(self, measure: Measure, judged: JudgedRun) -> tuple[Floats, Floats | None]:
         """A measure's values, and their standard errors where ties had to be sampled."""
         values, error = self._raw(measure, judged)
-        if measure.aggregate == "mean":
+        if measure.aggregate in ("mean", "geometric"):
             values = np.where(judged.missing, 0.0, values)
         return values, error
 
@@ -266,6 +394,12 @@ class Evaluator:
             conventions["docs"] = self.docs
         if joining.ties == "expected":
             conventions |= {"tie_samples": SAMPLES, "seed": self.seed}
+        if self.how != "arithmetic":
+            conventions["mean"] = self.how
+        if self.weights is not None:
+            conventions["weights"] = "by query"
+        if self.alpha is not None and self.extras.against is not None:
+            conventions |= {"against": self.extras.against.name, "risk": whole(self.alpha)}
         return conventions
 
     def _notes(self, runs: Sequence[RunScores]) -> Iterator[str]:
@@ -286,8 +420,23 @@ class Evaluator:
         single = ", ".join(f"{run.name} {run.judged.float32_tied:,}" for run in runs if run.judged.float32_tied)
         if single:
             yield f"Documents tied in float32 but not in float64: {single}."
+        yield from self._averaging_notes()
         for run in runs:
             yield from self._run_notes(run)
+
+    def _averaging_notes(self) -> Iterator[str]:
+        if self.how == "geometric":
+            yield f"Means are geometric: exp of the mean of ln(value), a value below {LEAST:g} counting as {LEAST:g}."
+        if self.how == "median":
+            yield "In place of means there are medians."
+        if self.weights is not None:
+            number = effective_number(list(self.weights.values()))
+            yield f"Queries are weighted; they are worth {number:.1f} of equal weight."
+        if self.bounds:
+            yield f"Bounds: every unjudged document could have {_choice(possible_grades(self.qrels).tolist())}."
+        left = [row.name for row in self.rows if not row.part and Row(row.name, row.measure, "urisk") not in self.rows]
+        if self.alpha is not None and left:
+            yield f"No risk is defined for {', '.join(left)}."
 
     def _run_notes(self, run: RunScores) -> Iterator[str]:
         yield from _unusual_format(run.origin)
@@ -296,9 +445,16 @@ class Evaluator:
         flattered = [label for label, m in zip(self.labels, self.measures, strict=True) if not m.more_is_better]
         if judged.missing.any() and flattered:
             yield f"{run.name}: missing queries count as 0, which is the best value of {', '.join(flattered)}."
-        for label, error in zip(self.labels, run.sampling_errors, strict=True):
+        plain = self.how == "arithmetic" and self.weights is None
+        of = "" if plain else " of the plain mean"
+        for row, error in zip(self.rows, run.sampling_errors, strict=True):
             if error is not None:
-                yield f"{run.name}: {label} is a mean over {SAMPLES} random orders of ties, standard error {error:.1g}."
+                what = f"{run.name}: {row.label} is a mean over {SAMPLES} random orders of ties"
+                yield f"{what}, standard error {error:.1g}{of}."
+        for row, outer in zip(self.rows, run.outer, strict=True):
+            if row.part == "low" and outer is not None and outer.any():
+                number = f"{int(outer.sum()):,} of {counted(judged.n, 'query')}"
+                yield f"{run.name}: {row.label} and {row.name}.high are outer bounds for {number}."
 
 
 def evaluate(qrels: Any, runs: Any, measures: Any = DEFAULT_MEASURES, **options: Any) -> Scores:
@@ -336,8 +492,16 @@ def whole(value: float) -> float | int:
     return int(value) if float(value).is_integer() else value
 
 
+def _checked_seed(seed: Any) -> int:
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise CranfieldError(f"seed {seed!r}: expected a whole number from 0.")
+    return seed
+
+
 def group_queries(groups: Mapping[str, str], queries: Sequence[str]) -> dict[str, list[str]]:
     """Queries by group in natural order; those without one are put together under `(none)`."""
+    if not set(groups) & set(queries):
+        raise EvaluationError(f"none of the queries that are put into groups is judged: {listed(groups, 3)}.")
     gathered: dict[str, list[str]] = {}
     for query in queries:
         gathered.setdefault(groups.get(query, "(none)"), []).append(query)
@@ -371,6 +535,73 @@ def _is_run(value: Any) -> bool:
     return isinstance(value, Mapping) and bool(value) and all(isinstance(v, Mapping) for v in value.values())
 
 
+def _loaded(source: Any, read: Callable[[Any], Any]) -> Any:
+    """A mapping as it is, or out of a file."""
+    return read(source) if isinstance(source, (str, os.PathLike)) else source
+
+
+def _known_mean(how: str) -> How:
+    if how not in get_args(How):
+        raise CranfieldError(f"mean {how!r} is unknown: expected one of {', '.join(get_args(How))}.")
+    return cast(How, how)
+
+
+def _checked_weights(weights: Mapping[str, float], qrels: Qrels) -> dict[str, float]:
+    """The weights of the judged queries, each of which must have one."""
+    without = [query for query in qrels.queries if query not in weights]
+    if without:
+        raise EvaluationError(
+            f"no weight is given for {counted(len(without), 'query')} of the qrels: {listed(without)}."
+        )
+    own = {query: float(weights[query]) for query in qrels.queries}
+    wrong = [query for query, weight in own.items() if not (math.isfinite(weight) and weight >= 0)]
+    if wrong:
+        raise EvaluationError(f"the weight of {listed(wrong)} is not a number of at least 0.")
+    if not any(own.values()):
+        raise EvaluationError("all judged queries have the weight 0.")
+    return own
+
+
+def _checked_alpha(alpha: float, against: Any, weights: Any) -> float:
+    if against is None:
+        raise EvaluationError("risk is against a baseline: name one with --against RUN.")
+    if weights is not None:
+        raise EvaluationError("risk is not defined for weighted queries: leave out --weights or --risk.")
+    if not (math.isfinite(alpha) and alpha >= 0):
+        raise EvaluationError(f"risk {alpha:g} is out of range: expected a number of at least 0.")
+    return float(alpha)
+
+
+def _choice(grades: Sequence[float]) -> str:
+    """What a grade may be, in words.
+
+    >>> _choice([0.0, 0.5, 2.0])
+    'grade 0, 0.5 or 2'
+    """
+    if len(grades) > 9:
+        return f"any of {len(grades)} grades from {grades[0]:g} to {grades[-1]:g}"
+    first = ", ".join(f"{grade:g}" for grade in grades[:-1])
+    return f"grade {first} or {grades[-1]:g}" if first else f"grade {grades[-1]:g}"
+
+
+def _spread(flags: Bools, at: list[int], size: int) -> Bools:
+    """Flags of the queries evaluated, among all."""
+    spread = np.zeros(size, dtype=bool)
+    spread[at] = flags
+    return spread
+
+
+def _same_run(one: RunScores, other: RunScores) -> bool:
+    """Whether two were made of the same documents with the same scores."""
+    a, b = one.judged.sources.run, other.judged.sources.run
+    return a is b or (
+        a.queries == b.queries
+        and np.array_equal(a.starts, b.starts)
+        and np.array_equal(a.docs, b.docs)
+        and np.array_equal(a.scores, b.scores)
+    )
+
+
 def _selected(run: RunScores, at: list[int], wanted: set[str]) -> RunScores:
     """The part of a run's scores that concerns some queries."""
     judged = np.array([query in wanted for query in run.judged.queries], dtype=bool)
@@ -379,6 +610,7 @@ def _selected(run: RunScores, at: list[int], wanted: set[str]) -> RunScores:
         values=run.values[:, at],
         judged=_of_queries(run.judged, wanted),
         query_errors=tuple(None if errors is None else errors[judged] for errors in run.query_errors),
+        outer=tuple(None if outer is None else outer[at] for outer in run.outer),
     )
 
 
@@ -401,6 +633,8 @@ def _of_queries(judged: JudgedRun, wanted: set[str]) -> JudgedRun:
         ideal=judged.ideal[ideal],
         ideal_starts=_cumulated(np.diff(judged.ideal_starts)[at]),
         qrels_at=judged.qrels_at[at],
+        tied_docs=judged.tied_docs[at],
+        float32_tied_docs=judged.float32_tied_docs[at],
     )
 
 

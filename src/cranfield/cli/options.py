@@ -7,12 +7,14 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar, get_args
 
 import click
 
+from cranfield.averages import How
 from cranfield.collection import OnDuplicate
+from cranfield.errors import MeasureError
 from cranfield.formats.recognise import QRELS_FORMATS, RUN_FORMATS
 from cranfield.judged import Missing, RankBy, ScoreType, Ties
 from cranfield.scores import DEFAULT_MEASURES
@@ -43,6 +45,32 @@ def join_options(function: F) -> F:
     return function
 
 
+def extras_options(function: F) -> F:
+    """What some measures need beyond judgments and run."""
+    files = [
+        ("--against", "RUN", "Another run: for measures between rankings, and the baseline of --risk."),
+        ("--doc-lengths", "FILE", "Lengths of documents; lines of doc<TAB>length."),
+        ("--duplicates", "FILE", "Documents that say the same; lines of doc<TAB>group."),
+        ("--facts", "FILE", "Facts or entities in documents; lines of query<TAB>doc<TAB>fact."),
+    ]
+    for name, metavar, text in reversed(files):
+        function = click.option(name, metavar=metavar, help=text)(function)
+    return function
+
+
+def mean_options(function: F) -> F:
+    """How the values of queries become one."""
+    mean = click.option(
+        "--mean",
+        type=click.Choice(list(get_args(How))),
+        default="arithmetic",
+        show_default=True,
+        help="How to average over queries.",
+    )
+    weights = click.option("--weights", metavar="FILE", help="Weights of queries; lines of query<TAB>weight.")
+    return mean(weights(function))
+
+
 def format_options(function: F) -> F:
     """Overruling the recognition of formats."""
     run = click.option(
@@ -54,12 +82,14 @@ def format_options(function: F) -> F:
     return run(qrels(function))
 
 
-def split_measures(given: Iterable[str]) -> list[str]:
+def split_measures(given: Sequence[str]) -> list[str]:
     """Measures as given, several in one argument being parted by white space.
 
     >>> split_measures(["nDCG@10 AP", "P(rel=2, judged_only=True)@5"])
     ['nDCG@10', 'AP', 'P(rel=2, judged_only=True)@5']
     """
+    if not all(text.strip() for text in given):
+        raise MeasureError("a measure without a name: -m needs one, e.g. -m nDCG@10.")
     return [name for text in given for name in re.findall(r"(?:\([^)]*\)+|\S)+", text)]
 
 

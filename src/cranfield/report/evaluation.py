@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import json
 import math
 import platform
+import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
@@ -25,14 +27,16 @@ def rows(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | 
     """(run, measure, query, value); the mean of a group of queries has the query `all:GROUP`."""
     parts = {group: scores.select(queries) for group, queries in (groups or {}).items()}
     for run in scores.runs:
-        for label in scores.labels:
+        for i, label in enumerate(scores.labels):
             if per_query:
-                summed = scores.measures[scores.labels.index(label)].aggregate == "sum"
+                summed = scores.measures[i].aggregate == "sum"
                 for query, value in scores.per_query(label, run.name).items():
                     yield run.name, label, query, whole(value) if summed else value
-            for group, part in parts.items():
-                yield run.name, label, f"all:{group}", part.mean(label, run.name)
-            yield run.name, label, "all", scores.mean(label, run.name)
+            means = [(f"all:{group}", part.mean(label, run.name)) for group, part in parts.items()]
+            for query, mean in (*means, ("all", scores.mean(label, run.name))):
+                # there is no TRisk of a single query, say
+                if not (scores.part(i) and math.isnan(mean)):
+                    yield run.name, label, query, mean
 
 
 def as_tsv(lines: Iterator[Row], places: int | None) -> str:
@@ -65,7 +69,7 @@ def as_json(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]]
         "measures": [_measure_record(scores, i) for i in range(len(scores.labels))],
         "conventions": dict(scores.conventions),
         "notes": list(scores.notes),
-        "inputs": [_input(o) for o in (scores.qrels, *(run.origin for run in scores.runs)) if o is not None],
+        "inputs": [_input(origin) for origin in _origins(scores)],
         "versions": {
             "cranfield": version("cranfield"),
             "numpy": version("numpy"),
@@ -94,7 +98,8 @@ def as_table(
     """For people: means with intervals, then what one must know to read them."""
     shown = PLACES if places is None else places
     parts = list(_all_tables(scores, per_query, groups, shown))
-    return tables.terminal(parts, width, styled) + "\n" + "\n".join(remarks(scores)) + "\n"
+    lines = (line for remark in remarks(scores) for line in textwrap.wrap(remark, width, break_on_hyphens=False))
+    return tables.terminal(parts, width, styled) + "\n" + "\n".join(lines) + "\n"
 
 
 def as_markdown(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None, places: int | None) -> str:
@@ -154,18 +159,26 @@ def _mean_table(scores: Scores, title: str, places: int, small: bool) -> Table:
 def _single_table(scores: Scores, title: str, places: int) -> Table:
     run = scores.runs[0]
     body = tuple(
-        (Cell(label), Cell(_figure(scores, i, run, places)), Cell(_interval(scores, label, run, places)))
+        (Cell(label), Cell(_figure(scores, i, run, places)), Cell(_interval(scores, i, run, places)))
         for i, label in enumerate(scores.labels)
     )
-    summed = any(measure.aggregate == "sum" for measure in scores.measures)
-    header = ("Measure", "Mean or sum" if summed else "Mean", "95 % interval")
+    header = ("Measure", _figure_name(scores), "95 % interval")
     return Table(f"{run.name}{f', {title}' if title else ''}", header, body)
+
+
+def _figure_name(scores: Scores) -> str:
+    """What the figures are, as the head of their column."""
+    name = {"arithmetic": "Mean", "geometric": "Geometric mean", "median": "Median"}[scores.how]
+    if scores.weights is not None:
+        name = f"Weighted {name.lower()}"
+    summed = any(measure.aggregate == "sum" for measure in scores.measures)
+    return f"{name} or sum" if summed else name
 
 
 def _mean_column(scores: Scores, i: int, places: int, small: bool) -> list[Cell]:
     texts = [_figure(scores, i, run, places) for run in scores.runs]
     best = _best(scores, i, texts)
-    below = [_half_width(scores, scores.labels[i], run, places) if small else "" for run in scores.runs]
+    below = [_half_width(scores, i, run, places) if small else "" for run in scores.runs]
     return [Cell(text, text in best, under) for text, under in zip(texts, below, strict=True)]
 
 
@@ -173,9 +186,10 @@ def _best(scores: Scores, i: int, texts: Sequence[str]) -> set[str]:
     """The figure or figures to mark: as shown, so that what looks equal is marked alike."""
     measure = scores.measures[i]
     present = [text for text in texts if text != tables.MISSING]
-    if len(texts) < 2 or not measure.is_quality or len(set(present)) < 2:
+    part = scores.part(i)
+    if part in ("low", "high") or len(texts) < 2 or not measure.is_quality or not present:
         return set()
-    pick = max if measure.more_is_better else min
+    pick = max if part or measure.more_is_better else min
     return {pick(present, key=lambda text: float(text.replace(",", "")))}
 
 
@@ -184,24 +198,30 @@ def _figure(scores: Scores, i: int, run: RunScores, places: int) -> str:
     return number(scores.mean(scores.labels[i], run.name), 0 if counted else places)
 
 
-def _interval(scores: Scores, label: str, run: RunScores, places: int) -> str:
-    interval = scores.interval(label, run.name)
-    return "" if interval is None else f"[{number(interval.low, places)}, {number(interval.high, places)}]"
+def _interval(scores: Scores, i: int, run: RunScores, places: int) -> str:
+    """An interval; a dash where there are too few queries, nothing for what has none."""
+    interval = scores.interval(scores.labels[i], run.name)
+    if interval is None:
+        return "" if scores.part(i) or scores.measures[i].aggregate in ("sum", "run") else tables.MISSING
+    return f"[{number(interval.low, places)}, {number(interval.high, places)}]"
 
 
-def _half_width(scores: Scores, label: str, run: RunScores, places: int) -> str:
-    interval = scores.interval(label, run.name)
+def _half_width(scores: Scores, i: int, run: RunScores, places: int) -> str:
+    if scores.averaging(i) != "arithmetic":
+        return _interval(scores, i, run, places)
+    interval = scores.interval(scores.labels[i], run.name)
     return "" if interval is None else f"±{number((interval.high - interval.low) / 2, places)}"
 
 
 def _query_table(scores: Scores, run: RunScores, places: int) -> Table:
-    columns = [scores.values(label, run.name).tolist() for label in scores.labels]
-    whole = [measure.aggregate == "sum" for measure in scores.measures]
+    at = [i for i in range(len(scores.labels)) if scores.part(i) not in ("trisk", "georisk")]
+    columns = [scores.values(scores.labels[i], run.name).tolist() for i in at]
+    whole = [scores.measures[i].aggregate == "sum" for i in at]
     body = tuple(
         (Cell(query), *(Cell(number(c[i], 0 if w else places)) for c, w in zip(columns, whole, strict=True)))
         for i, query in enumerate(scores.queries)
     )
-    return Table(f"{run.name}, query by query", ("Query", *scores.labels), body)
+    return Table(f"{run.name}, query by query", ("Query", *(scores.labels[i] for i in at)), body)
 
 
 def _unjudged(scores: Scores, k: int = 10) -> str:
@@ -234,27 +254,52 @@ def _run_record(scores: Scores, run: RunScores, per_query: bool, places: int | N
 def _score_record(scores: Scores, i: int, run: RunScores, per_query: bool, places: int | None) -> dict[str, Any]:
     label = scores.labels[i]
     interval = scores.interval(label, run.name)
-    record: dict[str, Any] = {scores.measures[i].aggregate: _rounded(scores.mean(label, run.name), places)}
+    record: dict[str, Any] = {_aggregate(scores, i): _rounded(scores.mean(label, run.name), places)}
     if interval is not None:
         record["interval"] = [_rounded(interval.low, places), _rounded(interval.high, places)]
         record["level"] = interval.level
     if run.sampling_errors[i] is not None:
         record["sampling_error"] = run.sampling_errors[i]
+    if outer := scores.outer(label, run.name):
+        record["outer"] = {"queries": len(outer)} | ({"which": outer} if per_query else {})
     if per_query:
         values = scores.per_query(label, run.name)
         record["per_query"] = {query: _rounded(value, places) for query, value in values.items()}
     return record
 
 
+def _aggregate(scores: Scores, i: int) -> str:
+    """The name of what makes one number of a row's values."""
+    how = scores.averaging(i)
+    if how == "run" or scores.part(i) in ("trisk", "georisk"):
+        return "value"
+    return "mean" if how == "arithmetic" else how
+
+
 def _measure_record(scores: Scores, i: int) -> dict[str, Any]:
-    measure = scores.measures[i]
-    return {
+    measure, part = scores.measures[i], scores.part(i)
+    record = {
         "name": scores.labels[i],
         "measure": str(measure),
         "title": measure.title,
+        "parameters": {f.name: _parameter(getattr(measure, f.name)) for f in dataclasses.fields(measure)},
         "range": [_finite(measure.low), _finite(measure.high)],
         "more_is_better": measure.more_is_better,
     }
+    return {**record, "part": part} if part else record
+
+
+def _parameter(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {f"{key:g}": gain for key, gain in value.items()}
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _origins(scores: Scores) -> Iterator[Origin]:
+    """The files that were read: judgments, runs, and the run to compare with."""
+    against = scores.runs[0].judged.sources.extras.against if scores.runs else None
+    origins = (scores.qrels, *(run.origin for run in scores.runs), against.origin if against else None)
+    return (origin for origin in origins if origin is not None)
 
 
 def _input(origin: Origin) -> dict[str, str]:
@@ -262,11 +307,13 @@ def _input(origin: Origin) -> dict[str, str]:
 
 
 def _plain(value: float, places: int | None) -> str:
+    if math.isnan(value):
+        return tables.MISSING
     return repr(value) if places is None or isinstance(value, int) else f"{value:.{places}f}"
 
 
 def _rounded(value: float, places: int | None) -> float | None:
-    if math.isnan(value):
+    if not math.isfinite(value):
         return None
     return value if places is None else round(value, places)
 

@@ -1,0 +1,263 @@
+"""Bounds: what complete judgments could make of a value, against every way there is to complete them."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cranfield import Measure, Qrels, as_qrels, as_run, bounds, evaluate, judge, parse_measure
+from cranfield.bounds import Bounds, find_bounds, possible_grades
+from cranfield.judged import Joining
+from cranfield.measures import all_measures
+
+Grades = dict[str, float]
+Case = tuple[dict[str, Grades], dict[str, dict[str, float]]]
+TIE_RULES = ("trec", "best", "worst", "expected")
+
+
+def variants(kind: type[Measure]) -> list[Measure]:
+    """A measure with each of its parameters changed in turn."""
+    base = kind.plain()
+    changed = [
+        dataclasses.replace(base, **{name: value})
+        for name, parameter in kind.parameters.items()
+        for value in parameter.some_values()
+    ]
+    return list(dict.fromkeys([base, *changed]))
+
+
+MEASURES = [
+    measure
+    for kind in all_measures()
+    if kind.__module__.startswith("cranfield.")
+    for measure in variants(kind)
+    if not measure.needed and not measure.qrels_columns and measure.aggregate != "run"
+]
+
+PLAIN = [kind.plain() for kind in dict.fromkeys(map(type, MEASURES))]
+
+
+def random_case(seed: int, docs: int = 7, tied: bool = False) -> Case:
+    """One query with at most four documents unjudged, judged with any of a few grades."""
+    rng = random.Random(seed)
+    names = [f"d{i}" for i in range(docs)]
+    retrieved = rng.sample(names, rng.randint(3, docs))
+    holes = rng.sample(retrieved, rng.randint(1, min(4, len(retrieved))))
+    pool = rng.choice([(0, 1), (0, 1, 2), (1, 2), (0, 0.5, 1, 3), (0,)])
+    judged = {doc: float(rng.choice(pool)) for doc in names if doc not in holes}
+    # a document that was pooled but not judged is as good as any without a judgment
+    judged |= {doc: -1.0 for doc in holes if rng.random() < 0.3}
+    if len(judged) == 0:
+        judged["other"] = 1.0
+    scores = {doc: float(rng.randrange(3)) if tied else rng.random() for doc in retrieved}
+    return {"q": judged}, {"q": scores}
+
+
+def found(measure: Measure, case: Case, ties: str = "trec") -> Bounds:
+    qrels, run, joining = as_qrels(case[0]), as_run(case[1]), Joining(ties=ties)
+    dense = judge(qrels, run, joining, dense=True)
+    settled = measure.settled(qrels)
+    judged = judge(qrels, run, joining)
+    values = settled.expected_values(judged) if ties == "expected" else settled.values(judged)
+    return find_bounds(settled, np.zeros(1) if values is None else values, dense, possible_grades(qrels))
+
+
+def completions(case: Case) -> Case:
+    """Every way to give the unjudged documents grades, as queries of their own."""
+    (judged,), (scores,) = case[0].values(), case[1].values()
+    holes = [doc for doc in scores if not judged.get(doc, -1) >= 0]
+    grades = {0.0, *(grade for grade in judged.values() if grade >= 0)}
+    every = [judged | dict(zip(holes, filled, strict=True)) for filled in product(grades, repeat=len(holes))]
+    return {str(i): one for i, one in enumerate(every)}, {str(i): scores for i in range(len(every))}
+
+
+def every_value(measures: list[Measure], case: Case, ties: str = "trec") -> list[np.ndarray]:
+    """The values of measures for every completion; empty where they would have to be sampled."""
+    qrels = as_qrels(case[0])
+    judged = judge(*map(lambda part, make: make(part), completions(case), (as_qrels, as_run)), Joining(ties=ties))
+    settled = [measure.settled(qrels) for measure in measures]
+    columns = [m.expected_values(judged) if ties == "expected" else m.values(judged) for m in settled]
+    return [np.zeros(0) if column is None else column for column in columns]
+
+
+def wrong(measures: list[Measure], case: Case, ties: str = "trec") -> list[str]:
+    """The measures whose bounds are not those of brute force, or not outside them if they are outer."""
+    mistaken = []
+    for measure, values in zip(measures, every_value(measures, case, ties), strict=True):
+        if len(values):
+            own = found(measure, case, ties)
+            low, high = own.low[0], own.high[0]
+            if own.outer[0]:
+                right = low <= values.min() + 1e-12 and high >= values.max() - 1e-12
+            else:
+                right = np.allclose([low, high], [values.min(), values.max()], rtol=1e-12, atol=1e-12)
+            if not right:
+                mistaken.append(f"{measure}: [{low}, {high}], not [{values.min()}, {values.max()}]")
+    return mistaken
+
+
+@pytest.mark.parametrize(
+    ("seed", "ties"), [(0, "trec"), (1, "trec"), (2, "best"), (3, "worst"), (4, "expected"), (5, "expected")]
+)
+def test_bounds_of_every_measure_are_those_of_every_completion(seed, ties):
+    assert wrong(MEASURES, random_case(seed, tied=ties != "trec"), ties) == []
+
+
+@settings(max_examples=20, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6), ties=st.sampled_from(TIE_RULES))
+def test_bounds_are_those_of_every_completion_of_many_rankings(seed, ties):
+    assert wrong(PLAIN, random_case(seed, tied=ties != "trec"), ties) == []
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6), cutoff=st.sampled_from([None, 1, 2, 4, 20]), exponential=st.booleans())
+def test_normalised_gains_have_exact_bounds_whatever_the_number_of_grades(seed, cutoff, exponential):
+    gain = {"gain": "exp"} if exponential else {}
+    kinds = ("nDCG", "NCG", "DCG", "CG")
+    measures = [dataclasses.replace(parse_measure(name), cutoff=cutoff, **gain) for name in kinds]
+    case = random_case(seed, docs=9)
+    assert wrong(measures, case) == []
+    assert not any(found(measure, case).outer[0] for measure in measures)
+
+
+def test_a_gain_map_may_prefer_a_lower_grade():
+    case = {"q": {"a": 1, "b": 2, "c": 3}}, {"q": {"x": 5.0, "a": 4.0, "y": 3.0, "c": 2.0}}
+    measures = [parse_measure("nDCG(gain={0:1,1:9,2:3,3:0})"), parse_measure("nDCG(gain={0:-1,1:9,2:-3})@2")]
+    for ties in TIE_RULES:
+        assert wrong(measures, case, ties) == []
+
+
+def test_a_small_collection_may_be_all_retrieved():
+    case = {"q": {"a": 1, "b": 2, "c": 3, "d": 0}}, {"q": {"x": 5.0, "a": 4.0, "y": 3.0}}
+    assert wrong([parse_measure("SetAccuracy(docs=6)"), parse_measure("Fallout(docs=6)")], case) == []
+
+
+def test_no_bound_is_claimed_for_gains_below_zero_where_there_are_too_many_cases(monkeypatch):
+    monkeypatch.setattr(bounds, "MOST_CANDIDATES", 3)
+    case = {"q": {"a": 1, "b": 2}}, {"q": {"x": 5.0, "a": 4.0, "y": 3.0}}
+    measure = parse_measure("DCG(gain={0:-1,1:9,2:-3})")
+    own = found(measure, case)
+    assert own.outer[0] and wrong([measure], case) == []
+
+
+# worked by hand
+
+
+def test_a_measure_without_normaliser_is_lowest_with_nothing_and_highest_with_everything_relevant():
+    case = {"q": {"a": 1, "b": 0}}, {"q": {"x": 3.0, "a": 2.0, "y": 1.0}}
+    scores = evaluate(*case, ["P@2", "RR"], bounds=True)
+    assert scores.labels == ("P@2", "P@2.low", "P@2.high", "RR", "RR.low", "RR.high")
+    assert scores.summary()["run"] == {
+        "P@2": 0.5,
+        "P@2.low": 0.5,
+        "P@2.high": 1.0,
+        "RR": 0.5,
+        "RR.low": 0.5,
+        "RR.high": 1.0,
+    }
+
+
+def test_relevant_documents_below_the_cutoff_lower_recall():
+    # with y relevant one of two is found at rank 1, with x relevant both of two
+    case = {"q": {"a": 1, "b": 0}}, {"q": {"a": 3.0, "x": 2.0, "y": 1.0}}
+    scores = evaluate(*case, ["R@1", "R@2", "AP@1"], bounds=True)
+    assert [scores.mean(f"R@1.{side}") for side in ("low", "high")] == [1 / 3, 1]
+    assert [scores.mean(f"R@2.{side}") for side in ("low", "high")] == [1 / 2, 1]
+    assert [scores.mean(f"AP@1.{side}") for side in ("low", "high")] == [1 / 3, 1]
+
+
+def test_a_document_judged_relevant_may_lower_average_precision():
+    # a at rank 1 alone is worth 1; with y at rank 3 relevant too it is (1 + 2/3)/2
+    case = {"q": {"a": 1, "b": 0}}, {"q": {"a": 3.0, "b": 2.0, "y": 1.0}}
+    scores = evaluate(*case, ["AP"], bounds=True)
+    assert scores.mean("AP.low") == pytest.approx(5 / 6)
+    assert scores.mean("AP.high") == 1
+
+
+def test_a_negative_grade_is_no_judgment():
+    case = {"q": {"a": 1, "x": -2}}, {"q": {"x": 2.0, "a": 1.0}}
+    scores = evaluate(*case, ["P@2", "NumRel"], bounds=True)
+    assert (scores.mean("P@2.low"), scores.mean("P@2.high")) == (0.5, 1)
+    assert (scores.mean("NumRel.low"), scores.mean("NumRel.high")) == (1, 2)
+
+
+def test_where_all_is_judged_the_bounds_are_the_value():
+    case = {"q": {"a": 1, "b": 0}, "missing": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}
+    scores = evaluate(*case, MEASURES, bounds=True, missing="zero")
+    for label in map(str, MEASURES):
+        values = [scores.values(name).tolist() for name in (label, f"{label}.low", f"{label}.high")]
+        assert values[0] == values[1] == values[2], label
+
+
+def test_the_grades_are_those_of_all_queries_and_zero():
+    qrels = Qrels.from_rows(["p", "p", "q"], ["a", "b", "a"], [2, -1, 0.5])
+    assert possible_grades(qrels).tolist() == [0, 0.5, 2]
+    scores = evaluate(qrels, {"p": {"a": 1.0}, "q": {"x": 1.0}}, ["CG"], bounds=True)
+    assert scores.per_query("CG.high") == {"p": 2, "q": 2}
+
+
+# many documents
+
+
+@pytest.mark.parametrize("measure", ["AP", "Bpref", "Rprec", "nDCG", "InterpolatedAP", "SetF", "RBP", "ERR@5"])
+def test_many_unjudged_documents_are_no_obstacle(measure):
+    qrels = {"q": {f"d{i}": i % 3 for i in range(0, 60, 3)} | {"m": 2}}
+    run = {"q": {f"d{i}": 100.0 - i for i in range(60)}}
+    own = found(parse_measure(measure), (qrels, run))
+    assert not own.outer[0]
+    rng = np.random.default_rng(1)
+    settled = parse_measure(measure).settled(as_qrels(qrels))
+    holes = [doc for doc in run["q"] if doc not in qrels["q"]]
+    filled = {
+        str(i): qrels["q"] | {doc: float(rng.choice([0, 0, 1, 2]) if i else 0) for doc in holes} for i in range(50)
+    }
+    values = settled.values(judge(as_qrels(filled), as_run({i: run["q"] for i in filled})))
+    assert own.low[0] <= values.min() and values.max() <= own.high[0]
+
+
+def test_bounds_that_are_only_outer_are_marked(monkeypatch):
+    monkeypatch.setattr(bounds, "MOST_CANDIDATES", 3)
+    qrels = {"p": {"a": 1, "b": 0}, "q": {"a": 1, "b": 0}, "r": {"a": 1}}
+    run = {"p": {"a": 3.0, "x": 2.0, "y": 1.0, "z": 0.0}, "q": {"x": 1.0, "a": 0.0}, "r": {"a": 1.0}}
+    scores = evaluate(qrels, run, ["AP", "P@2"], bounds=True)
+    assert scores.outer("AP.low") == scores.outer("AP.high") == ["p"]
+    assert (scores.per_query("AP.low")["p"], scores.per_query("AP.high")["p"]) == (0, 1)
+    assert scores.outer("AP") == scores.outer("P@2.low") == []
+    assert "run: AP.low and AP.high are outer bounds for 1 of 3 queries." in scores.notes
+    assert scores.select(["q", "r"]).outer("AP.low") == []
+
+
+def test_a_measure_that_looks_beyond_ranks_and_grades_has_outer_bounds():
+    case = {"q": {"a": 1, "b": 0}}, {"q": {"a": 3.0, "x": 2.0}}
+    scores = evaluate(*case, ["AP(repeats=False)"], bounds=True, duplicates={"a": "1", "x": "1"})
+    assert scores.outer("AP(repeats=False).low") == ["q"]
+    assert (scores.mean("AP(repeats=False).low"), scores.mean("AP(repeats=False).high")) == (0, 1)
+
+
+def test_a_mean_over_sampled_orders_of_ties_is_within_its_outer_bounds():
+    case = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"a": 1.0, "b": 1.0, "x": 1.0, "c": 0.5, "y": 0.5}}
+    own = found(parse_measure("Bpref"), case, "expected")
+    assert own.outer[0]
+    for values in zip(*(every_value([parse_measure("Bpref")], case, ties) for ties in ("worst", "best")), strict=True):
+        assert own.low[0] <= values[0].min() and own.high[0] >= values[1].max()
+
+
+def test_splitting_the_queries_changes_no_bound():
+    rng = random.Random(3)
+    cases = [random_case(rng.randrange(10**6)) for _ in range(4)]
+    # the same grades everywhere, since what could be depends on all of the qrels
+    qrels = {
+        str(i): case[0]["q"] | {"e0": 0.0, "e1": 0.5, "e2": 1.0, "e3": 2.0, "e4": 3.0} for i, case in enumerate(cases)
+    }
+    run = {str(i): case[1]["q"] for i, case in enumerate(cases)}
+    together = evaluate(qrels, run, ["AP", "nDCG@3", "ERR@3"], bounds=True)
+    for query in qrels:
+        alone = evaluate({query: qrels[query]}, {query: run[query]}, ["AP", "nDCG@3", "ERR@3"], bounds=True)
+        for label in together.labels:
+            assert alone.per_query(label)[query] == together.per_query(label)[query]
