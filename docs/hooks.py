@@ -9,52 +9,37 @@ from __future__ import annotations
 import dataclasses
 import html
 import inspect
-import math
 import re
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files as package_files
 from pathlib import Path
-from typing import Any
-from xml.etree import ElementTree
 
 import click
-from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 from cranfield.collection import Qrels, Run
-from cranfield.errors import MeasureError
 from cranfield.formats.files import QRELS_WRITERS, RUN_WRITERS, read_qrels, read_run
 from cranfield.formats.recognise import QRELS_FORMATS, RUN_FORMATS
 from cranfield.formats.texts import DOCUMENT_FORMATS, TOPIC_FORMATS
-from cranfield.measures import Measure, Parameter, all_measures
-from cranfield.measures.trec_names import parse_trec_name
+from cranfield.measures import Measure, all_measures
+from cranfield.report.catalogue import (
+    better,
+    default_of,
+    families,
+    parameters_of,
+    range_of,
+    trec_names,
+    weights_of,
+)
+from cranfield.report.mathml import mathml
 from cranfield.scores import Scores, evaluate
 
 MEASURES = "measures/index.md"
 TAB = "\ue009"  # stands for a tab while Markdown, which would make spaces of it, is at work
 RUNS = ("bm25", "lm", "titles", "trigrams")
-# what a parameter is set to in an example; docs is the size of the example collection
-EXAMPLE_VALUES: Mapping[str, Any] = {
-    "cutoff": 10,
-    "recall": 0.5,
-    "rel": 2,
-    "docs": 85,
-    "beta": 2,
-    "wanted": 3,
-    "points": 3,
-    "gain": "exp",
-    "judged_only": True,
-}
-# as trec_eval -m all_trec prints them; those we do not have are passed over
-TREC_NAMES = (
-    "map gm_map Rprec bpref recip_rank iprec_at_recall_0.50 P_10 recall_10 relstring_10 utility ndcg ndcg_cut_10 "
-    "ndcg_rel Rndcg map_cut_10 success_10 set_P set_recall set_F set_map set_relative_P 11pt_avg infAP binG G "
-    "relative_P_10 num_q num_ret num_rel num_rel_ret runid"
-).split()
 
 
 # Events of mkdocs
@@ -122,41 +107,6 @@ def put_back(page: str, formulas: Sequence[str]) -> str:
     return page
 
 
-def mathml(latex: str, is_block: bool) -> str:
-    """A formula as MathML.
-
-    >>> mathml("R", is_block=False)
-    '<math display="inline"><mrow><mi>R</mi></mrow></math>'
-    """
-    math = ElementTree.fromstring(convert(latex.strip(), display="block" if is_block else "inline"))
-    for element in list(math.iter()):
-        element.tag = element.tag.rpartition("}")[2]
-        _join_letters(element)
-        _set_below(element, is_block)
-        if element.tag == "mi" and element.text == ":":
-            element.tag = "mo"
-    return ElementTree.tostring(math, encoding="unicode")
-
-
-def _join_letters(row: ElementTree.Element) -> None:
-    """Upright letters side by side are a word: one element, without the gaps between variables."""
-    last = None
-    for child in list(row):
-        if child.get("mathvariant") != "normal":
-            last = None
-        elif last is None:
-            last = child
-        else:
-            last.text = (last.text or "") + (child.text or "")
-            row.remove(child)
-
-
-def _set_below(element: ElementTree.Element, is_block: bool) -> None:
-    """What max and min range over belongs below them in a formula of its own."""
-    if is_block and element.tag == "msub" and element[0].text in ("max", "min"):
-        element.tag = "munder"
-
-
 def _placeholder(i: int) -> str:
     return f"FORMULA-{i}-HERE"
 
@@ -190,20 +140,10 @@ def measures_page() -> str:
         "What the names may look like is said in [Naming measures](../notation.md). "
         "The formulas and the words on each page are those of the code that computes the measure.",
     ]
-    for family, kinds in _families().items():
-        rows = [(f"[{kind.name}]({kind.name}.md)", kind.title, _range(kind), _direction(kind)) for kind in kinds]
+    for family, kinds in families().items():
+        rows = [(f"[{kind.name}]({kind.name}.md)", kind.title, range_of(kind), better(kind)) for kind in kinds]
         parts += [f"## {family}", _table(("Measure", "Title", "Values", "Better"), rows)]
     return _page(parts)
-
-
-def _families() -> dict[str, list[type[Measure]]]:
-    """Measures by family: a family is a module, and its docstring says what it holds."""
-    families: dict[str, list[type[Measure]]] = {}
-    for kind in all_measures():
-        about = sys.modules[kind.__module__].__doc__ or kind.__module__
-        families.setdefault(re.split(r"[:.\n]", about)[0], []).append(kind)
-    # counts are no measures of quality: they come last
-    return dict(sorted(families.items(), key=lambda family: family[1][0].aggregate == "sum"))
 
 
 def measure_page(kind: type[Measure]) -> str:
@@ -227,41 +167,37 @@ def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
     yield "Name", f"`{kind.name}`"
     if kind.aliases:
         yield "Also called", _codes(kind.aliases)
-    if names := _trec_names().get(kind):
+    if names := trec_names().get(kind):
         yield "In trec_eval", _codes(names)
-    yield "Values", _range(kind)
-    yield "Better", _direction(kind)
+    yield "Values", range_of(kind)
+    yield "Better", better(kind)
     yield "If nothing relevant is found", kind.nothing_found
     yield "Over all queries", "the sum" if kind.aggregate == "sum" else "the mean"
     if kind.tasks:
         yield "Tasks", ", ".join(kind.tasks)
+    if weights := weights_of(kind):
+        yield f"Weight of ranks 1 to {len(weights)}", " ".join(f"{weight:.3f}" for weight in weights)
     if kind.reference:
         yield "Reference", kind.reference
     yield "Symbols", "see [Naming measures](../notation.md#symbols)"
 
 
 def _parameters(kind: type[Measure]) -> str:
-    fields = [field for field in dataclasses.fields(kind) if field.name in kind.parameters]
-    fields.sort(key=lambda field: field.name != kind.at)
     rows = []
-    for field in fields:
-        parameter = kind.parameters[field.name]
-        how = f"`@` or `{field.name}`" if field.name == kind.at else f"`{field.name}`"
-        rows.append((how, _default(kind, field.name, field.default), parameter.range(), parameter.what))
+    for name in parameters_of(kind):
+        parameter = kind.parameters[name]
+        how = f"`@` or `{name}`" if name == kind.at else f"`{name}`"
+        rows.append(
+            (how, html.escape(default_of(kind, name)), html.escape(parameter.range()), html.escape(parameter.what))
+        )
     return _table(("Name", "Default", "May be", "What it is"), rows) if rows else "None."
-
-
-def _default(kind: type[Measure], name: str, default: Any) -> str:
-    if name in kind.required:
-        return "must be given"
-    if default is None:
-        return {"rel": "1", "cutoff": "the whole ranking", "docs": "`--docs`"}.get(name, "–")
-    return _code(f"{default:g}" if isinstance(default, float) else str(default))
 
 
 def _example(kind: type[Measure]) -> Iterator[str]:
     names = example_names(kind)
     yield f"These are names of it: {_codes(names)}."
+    if kind.needs or kind.qrels_columns:
+        return  # the example collection has nothing of the kind
     yield "On the example collection (`cranfield demo --path` says where it is):"
     scores = _example_scores(names)
     columns = [[_value(scores, name, run) for run in RUNS] for name in names]
@@ -270,21 +206,13 @@ def _example(kind: type[Measure]) -> Iterator[str]:
 
 def example_names(kind: type[Measure]) -> list[str]:
     """The plainest name of a measure, and a few with parameters."""
-    needed = {name: _example_value(name, kind) for name in kind.parameters if name in (*kind.required, "docs")}
-    names = [kind(**needed)]
-    if "cutoff" in kind.parameters and "cutoff" not in needed:
-        names.append(kind(**needed, cutoff=10))  # type: ignore[call-arg]
-    for name in ("gain", "discount", "beta", "wanted", "points", "denominator", "rel"):
-        if name in kind.parameters and len(names) < 4:
-            cutoff = {"cutoff": 10} if name in ("gain", "discount", "denominator") else {}
-            names.append(kind(**{**needed, **cutoff, name: _example_value(name, kind)}))
+    plain = kind.plain()
+    names = [plain]
+    for name in parameters_of(kind):
+        if name not in ("repeats", "judged_only", *kind.required, *kind.example) and len(names) < 4:
+            value = next((v for v in kind.parameters[name].some_values() if v != getattr(plain, name)), None)
+            names += [] if value is None else [dataclasses.replace(plain, **{name: value})]
     return [str(name) for name in names]
-
-
-def _example_value(name: str, kind: type[Measure]) -> Any:
-    parameter: Parameter = kind.parameters[name]
-    fallback = parameter.choices[-1] if parameter.choices else parameter.least or 1
-    return EXAMPLE_VALUES.get(name, fallback)
 
 
 def _example_scores(names: Sequence[str]) -> Scores:
@@ -302,35 +230,6 @@ def _value(scores: Scores, name: str, run: str) -> str:
     value = scores.mean(name, run)
     is_count = scores.measures[scores.labels.index(name)].aggregate == "sum"
     return f"{value:,.0f}" if is_count else f"{value:.4f}"
-
-
-@cache
-def _trec_names() -> dict[type[Measure], list[str]]:
-    """trec_eval's names of each measure."""
-    names: dict[type[Measure], list[str]] = {}
-    for name in TREC_NAMES:
-        try:
-            found = parse_trec_name(name) or []
-        except MeasureError:
-            continue
-        for _, measure in found:
-            names.setdefault(type(measure), []).append(name)
-    return names
-
-
-def _range(kind: type[Measure]) -> str:
-    return f"{_number(kind.low)} to {_number(kind.high)}"
-
-
-def _direction(kind: type[Measure]) -> str:
-    """Which values are better; a count or a share of judged documents is neither good nor bad."""
-    if not kind.is_quality:
-        return "–"
-    return "more" if kind.more_is_better else "less"
-
-
-def _number(value: float) -> str:
-    return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:g}"
 
 
 def format_table(kind: str) -> str:

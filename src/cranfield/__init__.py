@@ -10,6 +10,7 @@ from cranfield.errors import (
     MeasureError,
     MissingExtra,
 )
+from cranfield.explain import Explanation, explain
 from cranfield.formats import (
     as_qrels,
     as_run,
@@ -34,6 +35,7 @@ __all__ = [
     "DuplicateError",
     "EvaluationError",
     "Evaluator",
+    "Explanation",
     "FormatError",
     "InputError",
     "Joining",
@@ -49,6 +51,7 @@ __all__ = [
     "as_qrels",
     "as_run",
     "evaluate",
+    "explain",
     "from_arrays",
     "judge",
     "parse_measure",

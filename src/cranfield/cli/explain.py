@@ -1,0 +1,79 @@
+"""cranfield explain: a score step by step."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cranfield.cli.options import (
+    echo,
+    extras_options,
+    format_options,
+    join_options,
+    on_terminal,
+    split_measures,
+    width,
+)
+from cranfield.errors import InputError
+from cranfield.explain import explain
+from cranfield.formats import read_qrels, read_run
+from cranfield.measures import parse_measures
+from cranfield.report import explanation
+
+FORMATS = ("text", "json", "markdown", "html")
+
+
+@click.command(name="explain")
+@click.argument("measure", metavar="MEASURE")
+@click.argument("qrels", metavar="QRELS")
+@click.argument("run", metavar="RUN")
+@click.option("--query", metavar="QUERY", required=True, help="The query whose score is explained.")
+@click.option(
+    "--format", "format_", type=click.Choice(FORMATS), default="text", show_default=True, help="What to print."
+)
+@click.option(
+    "--top", type=click.IntRange(1), help="Only the rows of the first ranks; sum and value stay those of all."
+)
+@click.option("--rel", type=float, help="Lowest relevant grade, for binary measures that name none. [default: 1]")
+@click.option("--docs", type=click.IntRange(1), help="Size of the collection, for Fallout and SetAccuracy.")
+@extras_options
+@join_options
+@format_options
+def command(
+    measure: str,
+    qrels: str,
+    run: str,
+    query: str,
+    format_: str,
+    top: int | None,
+    run_format: str | None,
+    qrels_format: str | None,
+    on_duplicate: Any,
+    against: str | None,
+    **conventions: Any,
+) -> None:
+    """Show how a score comes about: rank by rank, the sum, the normaliser, the value.
+
+    MEASURE is a name as for `cranfield eval`. In JSON the rows hold each term, so that the value can be recomputed
+    from them.
+
+    \b
+    Example:
+      cranfield explain nDCG@10 qrels.txt bm25.run --query 1
+      cranfield explain AP qrels.txt bm25.run --query 1 --format json
+    """
+    if [qrels, run, against].count("-") > 1:
+        raise InputError("'-' is named twice, but there is only one standard input.")
+    judgments = read_qrels(qrels, qrels_format, on_duplicate=on_duplicate)
+    ranking = read_run(run, run_format, on_duplicate=on_duplicate)
+    named = parse_measures(split_measures([measure]))
+    conventions["against"] = read_run(against, run_format, on_duplicate=on_duplicate) if against else None
+    explained = [explain(one, judgments, ranking, query, **conventions) for _, one in named]
+    if top is not None:
+        explained = [one.top(top) for one in explained]
+    if format_ == "text":
+        echo(explanation.as_text(explained, width(), on_terminal()))
+    else:
+        whole = {"json": explanation.as_json, "markdown": explanation.as_markdown, "html": explanation.as_html}
+        echo(whole[format_](explained))

@@ -1,0 +1,338 @@
+"""A score step by step: the tables of the lecture slides (design/worked_examples.md), row by row."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+
+from cranfield import (
+    EvaluationError,
+    InputError,
+    Measure,
+    evaluate,
+    explain,
+    from_arrays,
+    read_qrels,
+    read_run,
+)
+from cranfield.explain import Explanation, short
+from tests.measures.rankings import assert_prints, graded, prints_as, ranked, relevant_at, together
+
+A = ranked("R.RRRR...R", 6)
+B = ranked(".R..RRR.RR", 6)
+C = ranked("R....R...R", 3)
+D = ranked(".R..R.R...", 3)
+THREE_TWO_THREE = graded([3, 2, 3, 0, 0, 1, 2, 2, 3, 0])
+FOUR_THREE_FOUR = [4, 3, 4, 2, 0, 0, 0, 1, 1, 0]
+OLD = "discount='log(max(i,base))'"
+
+
+def column(explanation: Explanation, name: str) -> list[float]:
+    return [row[name] for row in explanation.rows if "rank" in row]
+
+
+def others(explanation: Explanation) -> list[float]:
+    return [row["term"] for row in explanation.rows if "rank" not in row]
+
+
+# binary relevance
+
+
+def test_average_precision_of_three_relevant_documents() -> None:
+    e = explain("AP", *ranked("R.R.R", 3), "q")
+    assert column(e, "P@i")[2:] == [2 / 3, 2 / 4, 3 / 5]
+    assert column(e, "term") == [1, 0, 2 / 3, 0, 3 / 5]
+    assert e.with_numbers == "(1 + 0.6667 + 0.6) / 3 = 0.7556"
+    assert prints_as(e.value, "0.76")
+
+
+@pytest.mark.parametrize(
+    ("case", "precision", "recall", "ap"),
+    [
+        (A, "1.0 .5 .67 .75 .8 .83 .71 .63 .56 .6", ".17 .17 .33 .5 .67 .83 .83 .83 .83 1.0", "0.78"),
+        (B, "0 .5 .33 .25 .4 .5 .57 .5 .56 .6", "0 .17 .17 .17 .33 .5 .67 .67 .83 1", "0.52"),
+        (C, "1 .5 .33 .25 .2 .33 .29 .25 .22 .3", ".33 .33 .33 .33 .33 .67 .67 .67 .67 1", "0.54"),
+        (D, "0 .5 .33 .25 .4 .33 .43 .38 .33 .3", "0 .33 .33 .33 .67 .67 1 1 1 1", "0.44"),
+    ],
+    ids="ABCD",
+)
+def test_the_tables_of_the_four_rankings(case: tuple, precision: str, recall: str, ap: str) -> None:
+    e = explain("AP", *case, "q")
+    assert_prints(column(e, "P@i"), precision)
+    assert_prints(column(e, "R@i"), recall)
+    assert prints_as(e.value, ap)
+    assert prints_as(e.sum / e.normaliser, ap)
+
+
+def test_ap_of_ranking_c_with_its_numbers() -> None:
+    assert explain("AP", *C, "q").with_numbers == "(1 + 0.3333 + 0.3) / 3 = 0.5444"
+
+
+def test_the_eleven_points_of_rankings_a_and_b() -> None:
+    e = explain("InterpolatedAP", *A, "q")
+    assert others(e) == pytest.approx([1.0] * 2 + [5 / 6] * 7 + [0.6] * 2)
+    assert prints_as(e.value, "0.82")
+    assert prints_as(explain("InterpolatedAP", *B, "q").value, "0.60")
+
+
+def test_the_averaged_curves_of_two_systems() -> None:
+    def curve(*cases: tuple) -> list[float]:
+        qrels, run = together(*cases)
+        points = zip(*(others(explain("InterpolatedAP", qrels, run, query)) for query in qrels), strict=True)
+        return [math.fsum(point) / len(point) for point in points]
+
+    assert_prints(curve(A, C), "1 1 .92 .92 .58 .58 .58 .57 .57 .45 .45")
+    assert_prints(curve(B, D), ".55 .55 .55 .55 .51 .51 .51 .51 .51 .51 .51")
+
+
+def test_the_two_systems_and_their_queries() -> None:
+    for cases, mean in (((A, C), "0.66"), ((B, D), "0.48")):
+        qrels, run = together(*cases)
+        assert prints_as(sum(explain("AP", qrels, run, query).value for query in qrels) / 2, mean)
+
+
+def test_two_queries_whose_mean_is_map() -> None:
+    first, second = relevant_at([1, 3, 6, 9, 10], 10), relevant_at([2, 5, 7], 10)
+    assert prints_as(explain("AP", *first, "q").value, "0.62")
+    assert prints_as(explain("AP", *second, "q").value, "0.44")
+
+
+@pytest.mark.parametrize(
+    ("ranks", "expected"),
+    [
+        ((1, 3, 4, 5, 6, 7, 9, 11, 14, 20), "0.76"),
+        ((1, 2, 4, 5, 6, 7, 9, 11, 14, 20), "0.79"),
+        ((1, 3, 4, 5, 6, 7, 8, 11, 14, 20), "0.77"),
+        (range(1, 11), "1.00"),
+        (range(11, 21), "0.33"),
+    ],
+)
+def test_the_long_ranking(ranks: object, expected: str) -> None:
+    e = explain("AP", *relevant_at(ranks, 20), "q")
+    assert len(e.rows) == 20 and e.normaliser == 10
+    assert prints_as(e.value, expected)
+
+
+def test_precision_and_recall_with_twenty_relevant_documents() -> None:
+    e = explain("P@10", *ranked("R.RRRRR.R.", 20), "q")
+    assert_prints(column(e, "P@i"), "1 .5 .67 .75 .8 .83 .86 .75 .78 .70")
+    assert_prints(column(e, "R@i"), ".05 .05 .10 .15 .20 .25 .30 .30 .35 .35")
+
+
+def test_reciprocal_ranks() -> None:
+    qrels, run = together(ranked("..R"), ranked(".R."), ranked("R.."))
+    assert prints_as(sum(explain("RR", qrels, run, query).value for query in qrels) / 3, "0.61")
+    ranks = [explain("RR", *relevant_at([rank], 10), "q").value for rank in range(1, 11)]
+    assert_prints(ranks, "1 .5 .33 .25 .2 .17 .14 .13 .11 .10")
+    assert explain("RR", *ranked("...", 2), "q").value == 0
+
+
+@pytest.mark.parametrize(("found", "wrong", "missed", "rest"), [(3, 2, 5, 90), (7, 13, 1, 379)])
+def test_set_measures(found: int, wrong: int, missed: int, rest: int) -> None:
+    case = ranked("R" * found + "." * wrong, found + missed)
+    docs = found + wrong + missed + rest
+    expected = {
+        "SetP": (found, found + wrong),
+        "SetR": (found, found + missed),
+        "SetF": (2 * found, 2 * found + wrong + missed),
+        "Fallout": (wrong, wrong + rest),
+        "SetAccuracy": (found + rest, docs),
+    }
+    for name, (part, whole) in expected.items():
+        e = explain(name, *case, "q", docs=docs)
+        assert (e.sum, e.normaliser) == (part, whole), name
+        assert e.value == pytest.approx(part / whole)
+
+
+# graded relevance
+
+
+def test_dcg_with_the_older_discount() -> None:
+    e = explain(f"DCG({OLD})", *THREE_TWO_THREE, "q")
+    assert column(e, "gain") == [3, 2, 3, 0, 0, 1, 2, 2, 3, 0]
+    assert_prints(column(e, "term"), "3 2 1.89 0 0 .39 .71 .67 .95 0")
+    assert_prints(column(e, "DCG@i"), "3 5 6.89 6.89 6.89 7.28 7.99 8.66 9.61 9.61")
+
+
+def test_cumulated_gain_with_binary_grades() -> None:
+    e = explain("CG(gain={1:1,2:1,3:1})", *THREE_TWO_THREE, "q")
+    assert column(e, "CG@i") == [1, 2, 3, 3, 3, 4, 5, 6, 7, 7]
+
+
+def test_ndcg_with_exponential_gain() -> None:
+    e = explain("nDCG(gain='exp')", *THREE_TWO_THREE, "q")
+    assert_prints(column(e, "DCG@i"), "7.00 8.89 12.39 12.39 12.39 12.75 13.75 14.70 16.80 16.80")
+    assert_prints(column(e, "ideal")[:7], "7.00 11.42 14.92 16.21 17.37 18.44 18.77")
+    assert_prints(column(e, "nDCG@i"), "1.00 .78 .83 .76 .71 .69 .73 .78 .90 .90")
+    assert prints_as(e.value, "0.8951337")
+
+
+def test_ndcg_of_two_systems_against_the_same_truth() -> None:
+    truth, first = graded([2, 2, 1, 0])
+    second = {"q": {"d001": 4.0, "d003": 3.0, "d002": 2.0, "d004": 1.0}}
+    for run, dcg, ndcg in ((first, "4.6309", "1.0000"), (second, "4.2619", "0.9203")):
+        e = explain(f"nDCG({OLD})", truth, run, "q")
+        assert prints_as(e.sum, dcg) and prints_as(e.normaliser, "4.6309") and prints_as(e.value, ndcg)
+
+
+def test_ndcg_counts_judged_documents_that_were_not_retrieved() -> None:
+    e = explain("nDCG@6", *graded([3, 2, 3, 0, 1, 2], missed=[3, 2]), "q")
+    assert sum(column(e, "gain")) == 11
+    assert prints_as(e.sum, "6.861") and prints_as(e.normaliser, "8.740") and prints_as(e.value, "0.785")
+    swapped = explain("DCG@6", *graded([3, 2, 0, 3, 1, 2], missed=[3, 2]), "q")
+    assert sum(column(swapped, "gain")) == 11 and prints_as(swapped.value, "6.653")
+
+
+def test_discounts_and_dcg_rank_by_rank() -> None:
+    e = explain(f"DCG({OLD})", *graded(FOUR_THREE_FOUR), "q")
+    assert_prints(column(e, "discount"), "1 1 .63 .5 .43 .39 .36 .33 .32 .30")
+    assert_prints(column(e, "DCG@i"), "4 7 9.52 10.52 10.52 10.52 10.52 10.86 11.17 11.17")
+    assert prints_as(explain(f"DCG({OLD})", *graded([3, *FOUR_THREE_FOUR[1:]]), "q").value, "10.17")
+    assert prints_as(explain(f"DCG({OLD})", *graded([*FOUR_THREE_FOUR[:-1], 3]), "q").value, "12.08")
+
+
+def test_the_ideal_is_that_of_the_cutoff() -> None:
+    for order, missed, best_down_to in (("443", "", 3), ("434", "", 1), ("400", "43", 1), ("440", "3", 2)):
+        case = graded([int(grade) for grade in order], [int(grade) for grade in missed])
+        values = [explain(f"nDCG@{k}", *case, "q").value for k in (1, 2, 3)]
+        assert [value == 1 for value in values] == [k <= best_down_to for k in (1, 2, 3)], order
+
+
+def test_the_examples_of_scikit_learn() -> None:
+    grades = [[10, 0, 0, 1, 5]]
+    qrels, run = from_arrays(grades, [[0.1, 0.2, 0.3, 4, 70]])
+    query = qrels.queries[0]
+    assert prints_as(explain("DCG", qrels, run, query).value, "9.4994578")
+    assert prints_as(explain("DCG@2", qrels, run, query).value, "5.6309298")
+    qrels, run = from_arrays(grades, [[1, 0, 0, 0, 1]])
+    assert explain("DCG@1", qrels, run, query).value == 5.0
+    # the mean over both orders of the tied documents
+    orders = [explain("DCG@1", qrels, run, query, ties=ties).value for ties in ("best", "worst")]
+    assert sum(orders) / 2 == 7.5
+    qrels, run = from_arrays([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1], [1, 0.2, 0.1]])
+    assert prints_as(sum(explain("LRAP", qrels, run, query).value for query in qrels.queries) / 2, "0.4166667")
+
+
+def test_the_base_of_the_logarithm() -> None:
+    older = [explain(f"nDCG({OLD},base={base})", *THREE_TWO_THREE, "q").value for base in (2, math.e, 10)]
+    assert_prints(older, ".8825 .8925 1.0000")
+    for base in (2, math.e, 10):
+        assert prints_as(explain(f"nDCG(gain='exp',base={base})", *THREE_TWO_THREE, "q").value, "0.8951337")
+
+
+# the explanation itself
+
+
+def test_an_unjudged_document_has_no_grade_and_a_condensed_list_leaves_it_out() -> None:
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"x": 3.0, "b": 2.0, "a": 1.0}}
+    full, condensed = explain("RR", qrels, run, "q"), explain("RR(judged_only=True)", qrels, run, "q")
+    assert [(row["doc"], row["grade"]) for row in full.rows] == [("x", None), ("b", 0), ("a", 1)]
+    assert [(row["rank"], row["doc"]) for row in condensed.rows] == [(1, "b"), (2, "a")]
+    assert (full.value, condensed.value) == (1 / 3, 1 / 2)
+    assert condensed.notes == ("1 document without a judgment left out first (judged_only).",)
+
+
+def test_options_are_those_of_evaluate() -> None:
+    qrels, run = {"q": {"a": 1, "b": 2}}, {"q": {"a": 1.0, "b": 1.0}}
+    assert explain("RR", qrels, run, "q", rel=2).value == 1
+    assert explain("RR", qrels, run, "q", rel=2, ties="doc-ascending").value == 0.5
+    tied = explain("RR", qrels, run, "q", ties="doc-ascending")
+    assert tied.notes == ("2 documents with the score of another: ties doc-ascending orders them.",)
+
+
+def test_what_is_taken_from_the_whole_qrels_is_taken_from_all_queries() -> None:
+    qrels, run = {"q": {"a": 1}, "other": {"a": 4}}, {"q": {"a": 1.0}}
+    assert explain("RBP", qrels, run, "q").value == pytest.approx(0.2 / 4)
+
+
+def test_the_top_hides_rows_but_keeps_sum_and_value() -> None:
+    whole = explain("AP", *A, "q")
+    part = whole.top(3)
+    assert (part.hidden, len(part.rows)) == (7, 3)
+    assert (part.sum, part.value, part.with_numbers) == (whole.sum, whole.value, whole.with_numbers)
+    assert whole.top(100) == whole and whole.hidden == 0
+    points = explain("InterpolatedAP", *A, "q").top(2)
+    assert len(points.rows) == 2 + 11
+
+
+def test_ranks_below_the_cutoff_are_left_out_only_if_they_add_nothing() -> None:
+    assert len(explain("P@3", *A, "q").down_to_the_cutoff().rows) == 3
+    assert len(explain("AP", *A, "q").down_to_the_cutoff().rows) == 10
+
+
+def test_a_missing_query_is_told() -> None:
+    e = explain("SetAccuracy(docs=10)", {"q": {"a": 1}, "r": {"a": 1}}, {"r": {"a": 1.0}}, "q")
+    assert e.rows == ({"what": "neither relevant nor retrieved", "term": 9.0},)
+    assert "counts as 0 in a mean" in e.notes[0]
+
+
+def test_nothing_to_divide_by_counts_as_zero() -> None:
+    e = explain("R@5", {"q": {"a": 0}}, {"q": {"a": 1.0}}, "q")
+    assert (e.value, e.with_numbers) == (0, "0 / 0, which counts as 0")
+
+
+def test_many_terms_are_shortened_but_all_are_in_the_rows() -> None:
+    e = explain("AP", *ranked("R" * 40), "q")
+    assert e.with_numbers == f"({' + '.join(['1'] * 10)} + … + 1) / 40 = 1"
+    assert sum(row["term"] for row in e.rows) == 40
+
+
+def test_a_rule_of_its_own_is_shown_with_its_numbers() -> None:
+    class Squared(Measure):
+        """The square of a share."""
+
+        rule = "(sum / normaliser) ** 2"
+
+        def per_query(self, judged):  # type: ignore[no-untyped-def]
+            return super().per_query(judged) ** 2
+
+        def terms(self, judged):  # type: ignore[no-untyped-def]
+            return judged.grade
+
+        def normaliser(self, judged):  # type: ignore[no-untyped-def]
+            return judged.retrieved.astype(float)
+
+    e = explain(Squared(), *ranked("R."), "q")
+    assert e.with_numbers == "sum = 1 = 1; (sum / normaliser) ** 2 = (1 / 2) ** 2 = 0.25"
+
+
+def test_a_measure_without_terms_is_explained_by_its_value() -> None:
+    class Whole(Measure):
+        """Something that is no sum."""
+
+        def per_query(self, judged):  # type: ignore[no-untyped-def]
+            return judged.retrieved / 7
+
+    e = explain(Whole(), *ranked("R."), "q")
+    assert e.rows[-1] == {"what": "computed as a whole", "term": 2 / 7}
+    assert (e.sum, e.normaliser, e.value) == (2 / 7, 1, 2 / 7)
+
+
+def test_expected_values_have_no_single_ranking() -> None:
+    with pytest.raises(EvaluationError, match="no single ranking to show"):
+        explain("AP", *A, "q", ties="expected")
+
+
+def test_a_query_without_judgments_is_an_error() -> None:
+    with pytest.raises(InputError, match="there is no query 'x'"):
+        explain("AP", *A, "x")
+
+
+def test_numbers_are_short() -> None:
+    assert [short(x) for x in (1.0, 0.5, 2 / 3, -0.25, 0.0, 3e-7)] == ["1", "0.5", "0.6667", "-0.25", "0", "3e-07"]
+
+
+def test_the_scores_of_a_real_run_follow_from_their_explanations(shared_data: Path) -> None:
+    """The JSON alone gives what evaluate gives."""
+    folder = shared_data / "dl19"
+    qrels = read_qrels(folder / "qrels.dl19-passage.txt")
+    run = read_run(sorted((folder / "runs").iterdir())[0])
+    for name in ("nDCG@10", "AP(rel=2)", "RR"):
+        scores = evaluate(qrels, run, [name]).per_query(name)
+        for query in qrels.queries[:8]:
+            record = json.loads(json.dumps(explain(name, qrels, run, query).record()))
+            total = math.fsum(row["term"] for row in record["rows"])
+            assert total / record["normaliser"] == pytest.approx(scores[query], abs=1e-12)
