@@ -2,7 +2,7 @@
 
 A block of `console` holds commands after `$ ` and what they print, `…` standing for what is left out. It must
 succeed, or end with 2 after `<!-- exit 2 -->`. A block of `python` is run in its page's folder and prints the
-block of `text` that follows it, if one does.
+block of `text` that follows it, if one does; after `<!-- file NAME -->` it is also a file for the commands.
 """
 
 from __future__ import annotations
@@ -36,7 +36,9 @@ PAGES = [
 ]
 NOT_RUN = re.compile(r"(make|pip|git)\b|.*# not run$", re.DOTALL)
 BLOCK = re.compile(
-    r"(?P<exit><!-- exit (?P<code>\d) -->\n+)?^```(?P<kind>console|python|text)\n(?P<body>.*?)^```$", re.M | re.S
+    r"(?P<exit><!-- exit (?P<code>\d) -->\n+)?(?:<!-- file (?P<file>[\w.]+) -->\n+)?"
+    r"^```(?P<kind>console|python|text)\n(?P<body>.*?)^```$",
+    re.M | re.S,
 )
 
 
@@ -57,6 +59,7 @@ class Block:
     exit_code: int
     line: int
     follows: str  # the text between the block before and this one
+    file: str | None = None  # what it is saved as before the next command runs
 
     def commands(self) -> Iterator[Command]:
         for part in re.split(r"^\$ ", self.body, flags=re.M)[1:]:
@@ -70,7 +73,8 @@ def blocks(page: Path) -> list[Block]:
     found, end = [], 0
     for match in BLOCK.finditer(text):
         line = text.count("\n", 0, match.start("kind")) + 1
-        found.append(Block(match["kind"], match["body"], int(match["code"] or 0), line, text[end : match.start()]))
+        code, before = int(match["code"] or 0), text[end : match.start()]
+        found.append(Block(match["kind"], match["body"], code, line, before, match["file"]))
         end = match.end()
     return found
 
@@ -95,6 +99,8 @@ def matches(actual: str, shown: str) -> bool:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_of_the_docs_print_what_they_show(page: Path, example: Path) -> None:
     for block in blocks(page):
+        if block.file:
+            Path(block.file).write_text(block.body)
         if block.kind == "console":
             run_commands(block, page)
 

@@ -370,3 +370,111 @@ def test_odd_files_get_clear_answers(cranfield: Cranfield, shared_data: Path, tm
         outcome = cranfield("eval", odd / "float_grades.qrels", odd / name)
         assert outcome.code == 2
         assert f"{name}, {line}" in outcome.err
+
+
+# bounds, risk, other means
+
+
+def test_bounds_follow_their_measure(cranfield: Cranfield, small: Path) -> None:
+    args = ("eval", small / "qrels", small / "one.run", "-m", "P@3", "-m", "RR", "--bounds")
+    rows = cranfield(*args, "--format", "tsv").table
+    assert [(row[1], float(row[3])) for row in rows] == [
+        ("P@3", pytest.approx(1 / 3)),
+        ("P@3.low", pytest.approx(1 / 3)),
+        ("P@3.high", pytest.approx(2 / 3)),
+        ("RR", 0.75),
+        ("RR.low", 0.75),
+        ("RR.high", 1.0),
+    ]
+    per_query = cranfield(*args, "-q", "--format", "tsv").table
+    assert [row[:3] for row in per_query[3:6]] == [["one.run", "P@3.low", query] for query in ("1", "2", "all")]
+    assert "P@3.high" in cranfield(*args, "--format", "latex").out
+    scores = json.loads(cranfield(*args, "--format", "json").out)
+    assert "outer" not in scores["runs"][0]["scores"]["P@3.low"]
+    assert [(m["name"], m.get("part")) for m in scores["measures"][:3]] == [
+        ("P@3", None),
+        ("P@3.low", "low"),
+        ("P@3.high", "high"),
+    ]
+
+
+def test_outer_bounds_are_marked(cranfield: Cranfield, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cranfield.bounds.MOST_CANDIDATES", 1)
+    args = ("eval", small / "qrels", small / "one.run", "-m", "AP", "--bounds")
+    record = json.loads(cranfield(*args, "--format", "json", "-q").out)["runs"][0]["scores"]["AP.low"]
+    assert record["outer"] == {"queries": 2, "which": ["1", "2"]}
+    sentence = "one.run: AP.low and AP.high are outer bounds for 2 of 2 queries."
+    for format_ in ("table", "markdown", "latex"):
+        assert sentence in cranfield(*args, "--format", format_).out
+    for format_ in ("tsv", "csv", "jsonl"):
+        assert sentence in cranfield(*args, "--format", format_).err
+
+
+def test_risk_follows_its_measure(cranfield: Cranfield, small: Path) -> None:
+    args = ("eval", small / "qrels", small / "two.run", "-m", "RR", "--against", small / "one.run", "--risk", 1)
+    rows = {row[1]: float(row[3]) for row in cranfield(*args, "--format", "tsv").table}
+    # two.run loses half of query 1, and all of query 2, which is half there
+    assert rows["RR.urisk"] == -1.0
+    assert list(rows) == ["RR", "RR.urisk", "RR.georisk"], "both losses are equal, so there is no standard error"
+    table = cranfield(*args).out
+    assert "RR.trisk" in table and "–" in table
+    content = json.loads(cranfield(*args, "--format", "json").out)
+    assert content["conventions"]["against"] == "one.run" and content["conventions"]["risk"] == 1
+    assert content["runs"][0]["scores"]["RR.trisk"] == {"value": None}
+    assert [Path(entry["file"]).name for entry in content["inputs"]] == ["qrels", "two.run", "one.run"]
+
+
+def test_risk_needs_a_baseline(cranfield: Cranfield, small: Path) -> None:
+    outcome = cranfield("eval", small / "qrels", small / "one.run", "--risk", 1)
+    assert outcome.code == 2
+    assert "--against" in outcome.err
+
+
+@pytest.mark.parametrize(("mean", "value"), [("geometric", 0.5**0.5), ("median", 0.75)])
+def test_every_format_names_another_mean(cranfield: Cranfield, small: Path, mean: str, value: float) -> None:
+    args = ("eval", small / "qrels", small / "one.run", "-m", "RR", "--mean", mean)
+    tsv = cranfield(*args, "--format", "tsv")
+    assert float(tsv.table[0][3]) == pytest.approx(value)
+    assert f"mean {mean}" in tsv.err
+    for format_ in ("table", "markdown", "latex"):
+        out = cranfield(*args, "--format", format_).out
+        assert f"mean {mean}" in out and {"geometric": "Geometric mean", "median": "Median"}[mean] in out
+    content = json.loads(cranfield(*args, "--format", "json").out)
+    assert content["conventions"]["mean"] == mean
+    assert content["runs"][0]["scores"]["RR"][mean] == pytest.approx(value)
+
+
+def test_weights_come_from_a_file(cranfield: Cranfield, small: Path) -> None:
+    (small / "weights").write_text("# query\tweight\n1\t3\n2\t1\n")
+    args = ("eval", small / "qrels", small / "one.run", "-m", "RR", "--weights", small / "weights")
+    assert float(cranfield(*args, "--format", "tsv").table[0][3]) == 3.5 / 4
+    assert "Weighted mean" in cranfield(*args).out
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1\t3\nnonsense\n", "weights, line 2: expected 'query<TAB>weight', found 1 columns"),
+        ("1\t3\n2\tx\n", "weights, line 2: weight 'x' is not a decimal number"),
+        ("1\t3\n2\t-1\n", "weights, line 2: weight -1 is negative"),
+        ("1\t3\n1\t4\n", "weights, line 2: query '1' is given two weights, 3 and 4"),
+        ("1\t3\n", "no weight is given for 1 query of the qrels: '2'."),
+        ("", "the file is empty"),
+    ],
+)
+def test_bad_weights_are_named_with_their_line(cranfield: Cranfield, small: Path, text: str, message: str) -> None:
+    (small / "weights").write_text(text)
+    outcome = cranfield("eval", small / "qrels", small / "one.run", "--weights", small / "weights")
+    assert outcome.code == 2
+    assert message in outcome.err
+
+
+def test_groups_have_bounds_and_risk_of_their_own(cranfield: Cranfield, small: Path) -> None:
+    (small / "groups").write_text("1\tshort\n2\tlong\n")
+    args = ("eval", small / "qrels", small / "two.run", "-m", "RR", "--by", small / "groups", "--bounds")
+    more = ("--against", small / "one.run", "--risk", 0, "--format", "tsv")
+    rows = {(row[1], row[2]): float(row[3]) for row in cranfield(*args, *more).table}
+    assert rows["RR.urisk", "all:short"] == rows["RR.urisk", "all:long"] == -0.5
+    assert ("RR.trisk", "all:short") not in rows
+    assert rows["RR.low", "all:long"] == 0
+    assert cranfield(*args, *more[:-1], "table").code == 0

@@ -12,7 +12,13 @@ import click
 from cranfield.errors import CranfieldError
 
 STAGES = {
-    "Evaluate": {"eval": "Evaluate runs against judgments."},
+    "Evaluate": {
+        "eval": "Evaluate runs against judgments.",
+        "trec_eval": "Evaluate as trec_eval does, byte for byte.",
+        "explain": "Show how a score comes about, rank by rank.",
+        "measures": "List measures, explain one, or say which to use.",
+        "conventions": "Show one measure as other tools have it, and why.",
+    },
     "Work": {
         "demo": "Evaluate the bundled example.",
         "check": "Say what files are and what is wrong with them.",
@@ -83,12 +89,17 @@ def main(args: list[str] | None = None) -> NoReturn:
         _fail(f"cannot write the output: {error.strerror or error}.")
     except MemoryError:
         _fail("not enough memory for this input.")
+    except Exception as error:
+        if os.environ.get("CRANFIELD_TRACEBACK"):
+            raise
+        what = f"{type(error).__name__}: {error}"
+        _fail(f"this is a mistake of ours, not yours ({what}). CRANFIELD_TRACEBACK=1 shows where.", code=70)
 
 
-def _fail(message: str) -> NoReturn:
-    printable = message.encode("utf-8", "backslashreplace").decode()
-    click.secho(f"cranfield: {printable}", fg="red" if _in_colour() else None, err=True)
-    sys.exit(2)
+def _fail(message: str, code: int = 2) -> NoReturn:
+    text = "cranfield: " + message.encode("utf-8", "backslashreplace").decode()
+    click.echo(click.style(text, fg="red") if _in_colour() else text, err=True)
+    sys.exit(code)
 
 
 def _in_colour() -> bool:

@@ -6,21 +6,27 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from cranfield.cli.options import (
     echo,
+    extras_options,
     format_options,
     join_options,
+    mean_options,
     measures_option,
     on_terminal,
     progress,
     split_measures,
     width,
 )
+from cranfield.comparing_tools import JOINING, ToolEvaluator
+from cranfield.conventions import TOOLS
 from cranfield.errors import InputError
 from cranfield.formats import read_groups, read_qrels, read_run
 from cranfield.report import evaluation
 from cranfield.scores import DEFAULT_MEASURES, Evaluator, Scores, group_queries
+from cranfield.wording import counted, listed
 
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "markdown", "latex")
 
@@ -37,9 +43,18 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "markdown", "latex")
 @click.option("--rel", type=float, help="Lowest relevant grade, for binary measures that name none. [default: 1]")
 @click.option("--docs", type=click.IntRange(1), help="Size of the collection, for Fallout and SetAccuracy.")
 @click.option("--by", metavar="FILE", help="Also per group of queries; lines of query<TAB>group.")
+@mean_options
+@click.option("--bounds", is_flag=True, help="Also how low and how high unjudged documents could make each value.")
+@click.option("--risk", type=float, metavar="ALPHA", help="Also the risk against --against; losses weigh 1+ALPHA.")
+@extras_options
 @join_options
+@click.option(
+    "--as", "tool", type=click.Choice(list(TOOLS)), help="Evaluate as this tool would; what is given explicitly stands."
+)
 @format_options
-@click.option("--seed", type=int, default=1, show_default=True, help="For --ties expected where it must sample.")
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="For --ties expected where it must sample."
+)
 @click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
 def command(
     qrels: str,
@@ -53,6 +68,8 @@ def command(
     qrels_format: str | None,
     on_duplicate: Any,
     quiet: bool,
+    against: str | None,
+    tool: str | None,
     **conventions: Any,
 ) -> None:
     """Evaluate runs against judgments.
@@ -63,21 +80,43 @@ def command(
     Example:
       cranfield eval qrels.txt bm25.run lm.run -m nDCG@10 -m AP
       cranfield eval qrels.txt bm25.run -q --format tsv > scores.tsv
+      cranfield eval qrels.txt lm.run --bounds --against bm25.run --risk 1
     """
-    if [qrels, *runs].count("-") > 1:
+    if [qrels, *runs, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
-    evaluator = Evaluator(
+    evaluator = _evaluator(
+        tool,
         read_qrels(qrels, qrels_format, on_duplicate=on_duplicate),
-        split_measures(measures) or DEFAULT_MEASURES,
+        split_measures(measures),
         on_duplicate=on_duplicate,
+        against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,
         **conventions,
     )
-    groups = group_queries(read_groups(by), evaluator.qrels.queries) if by else None
+    groups = _groups(by, evaluator.qrels.queries, quiet) if by else None
     scored = [
         evaluator.score(read_run(run, run_format, on_duplicate=on_duplicate))
         for run in progress(list(runs), "evaluating")
     ]
     _print(evaluator.scores(scored), format_, per_query, groups, places, quiet)
+
+
+def _groups(file: str, queries: Sequence[str], quiet: bool) -> dict[str, list[str]]:
+    given = read_groups(file)
+    unknown = [query for query in given if query not in set(queries)]
+    if unknown and not quiet:
+        what = counted(len(unknown), "query")
+        click.echo(f"{file}: {what} without judgments, in no group: {listed(unknown)}.", err=True)
+    return group_queries(given, queries)
+
+
+def _evaluator(tool: str | None, qrels: Any, measures: list[str], **options: Any) -> Evaluator:
+    """Ours, or one that does as another tool does except where an option was given."""
+    if tool is None:
+        return Evaluator(qrels, measures or DEFAULT_MEASURES, **options)
+    source = click.get_current_context().get_parameter_source
+    untold = {name for name in JOINING if source(name) is ParameterSource.DEFAULT}
+    given = {name: value for name, value in options.items() if name not in untold}
+    return ToolEvaluator(tool, qrels, measures or None, **given)
 
 
 def _print(

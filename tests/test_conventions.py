@@ -1,0 +1,619 @@
+"""Every tool's column equals the tool itself, query by query; and the convention that is blamed is the one at work."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+import random
+import shutil
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cranfield import CranfieldError, EvaluationError, MeasureError, evaluate, read_qrels, read_run
+from cranfield.comparing_tools import ToolEvaluator, compare_tools
+from cranfield.conventions import TOOLS, Setting
+from cranfield.measures import REGISTRY, parse_measure
+
+SEEDS = range(12)
+Nested = dict[str, dict[str, float]]
+
+
+def random_case(
+    seed: int, grades: tuple[int, ...] = (-1, 0, 0, 1, 2, 3), missing: bool = True
+) -> tuple[Nested, Nested]:
+    """Short lists with ties, ties in float32 only, negative grades, unjudged and missed documents, missing queries."""
+    rng = random.Random(seed)
+    qrels: Nested = {}
+    run: Nested = {}
+    for q in range(8):
+        docs = [f"d{i}" for i in range(12)]
+        rng.shuffle(docs)
+        judged = rng.sample(docs, rng.randint(1, 12))
+        # trec_eval stops at a query that has negative grades only
+        qrels[str(q)] = {doc: rng.choice(grades) if i else max(0, rng.choice(grades)) for i, doc in enumerate(judged)}
+        draw: Callable[[], float] = rng.choice(
+            [rng.random, lambda: float(rng.randrange(4)), lambda: 16777216.0 + rng.randrange(4)]
+        )
+        if q % 4 != 3 or not missing:
+            run[str(q)] = {doc: draw() for doc in rng.sample(docs, rng.randint(1, 12))}
+    return qrels, run
+
+
+def ours(tool: str, qrels: Any, run: Any, names: list[str], **options: Any) -> dict[tuple[str, str], float]:
+    scores = ToolEvaluator(tool, qrels, names, **options).evaluate(run)
+    return {(name, query): value for name in names for query, value in scores.per_query(name).items()}
+
+
+# trec_eval 9, as pytrec_eval has it
+
+TREC_NAMES = [
+    "map",
+    "map_cut_3",
+    "P_5",
+    "recall_5",
+    "success_2",
+    "recip_rank",
+    "Rprec",
+    "bpref",
+    "ndcg",
+    "ndcg_cut_5",
+    "iprec_at_recall_0.10",
+    "iprec_at_recall_0.30",
+    "iprec_at_recall_0.80",
+    "11pt_avg",
+    "set_P",
+    "set_recall",
+    "set_F",
+    "num_ret",
+    "num_rel",
+    "num_rel_ret",
+]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_trec_eval_9_equals_pytrec_eval(seed: int) -> None:
+    pytrec_eval = pytest.importorskip("pytrec_eval")
+    qrels, run = random_case(seed)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, set(TREC_NAMES)).evaluate(run)
+    found = ours("trec_eval-9", qrels, run, TREC_NAMES)
+    assert {query for _, query in found} == set(theirs)
+    for (name, query), value in found.items():
+        assert value == pytest.approx(theirs[query][name], abs=1e-9), (name, query)
+
+
+def test_recall_points_are_rounded_as_each_version_does() -> None:
+    # the example of the field notes: 7 documents, 4 relevant, 11pt_avg .3636 (9) and .4091 (10)
+    qrels = {"q": {"a": 2, "b": 0, "c": 1, "d": 1, "e": 0, "f": -1, "g": 3}}
+    run = {"q": {"b": 9.0, "c": 8.0, "x": 7.0, "f": 6.0, "a": 5.0, "d": 5.0, "e": 4.0}}
+    for tool, mean, at in (("trec_eval-9", 0.3636, 0.0), ("trec_eval-10", 0.4091, 0.5)):
+        scores = ToolEvaluator(tool, qrels, ["11pt_avg", "iprec_at_recall_0.80"]).evaluate(run)
+        assert scores.mean("11pt_avg") == pytest.approx(mean, abs=5e-5)
+        assert scores.mean("iprec_at_recall_0.80") == at
+
+
+def test_trec_eval_10_has_doubles_where_9_has_floats() -> None:
+    qrels, run = {"q": {"a": 1, "b": 0}}, {"q": {"a": 16777217.0, "b": 16777216.0}}
+    assert ToolEvaluator("trec_eval-9", qrels, ["RR"]).evaluate(run).mean("RR") == 0.5
+    assert ToolEvaluator("trec_eval-10", qrels, ["RR"]).evaluate(run).mean("RR") == 1
+
+
+def test_trec_eval_10_stops_at_a_missing_query_and_9_skips_it() -> None:
+    qrels, run = {"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 1.0}}
+    assert ToolEvaluator("trec_eval-9", qrels, ["AP"]).evaluate(run).mean("AP") == 1
+    with pytest.raises(EvaluationError, match="lacks 1 of 2"):
+        ToolEvaluator("trec_eval-10", qrels, ["AP"]).evaluate(run)
+    assert ToolEvaluator("trec_eval-10", qrels, ["AP"], missing="zero").evaluate(run).mean("AP") == 0.5
+
+
+# ir_measures
+
+IR_NAMES = [
+    "nDCG",
+    "nDCG@5",
+    "nDCG(judged_only=True)@5",
+    "AP",
+    "AP@3",
+    "AP(rel=2)@5",
+    "AP(judged_only=True)",
+    "RR",
+    "RR(rel=2)",
+    "RR@3",
+    "P@5",
+    "P(judged_only=True)@3",
+    "R@5",
+    "Rprec",
+    "Bpref",
+    "Success@2",
+    "SetP",
+    "SetR",
+    "SetF",
+    "SetF(beta=2.0)",
+    "SetF(beta=0.5)",
+    "IPrec@0.1",
+    "IPrec@0.33",
+    "IPrec@0.8",
+    "Judged",
+    "Judged@3",
+    "NumRet",
+    "NumRel",
+]
+IR_LATER = ["SetAP", "infAP", "Compat", "Compat(p=0.8)", "Compat(p=0.8,normalize=False)"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_ir_measures_equals_ir_measures(seed: int) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels, run = random_case(seed)
+    names = IR_NAMES + [name for name in IR_LATER if name.partition("(")[0] in TOOLS["ir_measures"].has()]
+    measures = {ir_measures.parse_measure(name): name for name in names}
+    found = ours("ir_measures", qrels, run, names)
+    # apart from the others: a judged_only measure in the same call makes ir_measures count too few documents
+    condensed = [measure for measure, name in measures.items() if "judged_only" in name]
+    calls = (condensed, [measure for measure in measures if measure not in condensed])
+    metrics = [metric for call in calls for metric in ir_measures.iter_calc(call, qrels, run)]
+    theirs = {(measures[m.measure], m.query_id): m.value for m in metrics}
+    for key, value in theirs.items():
+        assert found.get(key, 0.0 if key[0] == "NumRel" else None) == pytest.approx(value, abs=1e-6), key
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_accuracy_of_ir_measures(seed: int) -> None:
+    """It leaves out queries without a relevant document retrieved, and divides by zero where all are relevant."""
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels, run = random_case(seed)
+    run = {query: {**docs, "unjudged": -1.0} for query, docs in run.items()}
+    found = ours("ir_measures", qrels, run, ["Accuracy"])
+    theirs = {("Accuracy", m.query_id): m.value for m in ir_measures.iter_calc([ir_measures.Accuracy], qrels, run)}
+    assert found == pytest.approx(theirs, abs=1e-9)
+    with pytest.raises(EvaluationError, match="divides by zero"):
+        ours("ir_measures", {"q": {"a": 1}}, {"q": {"a": 1.0}}, ["Accuracy"])
+
+
+def test_ties_differ_between_measures_in_one_call_of_ir_measures() -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels, run = {"q": {"b": 1}}, {"q": {"a": 1.0, "b": 1.0}}
+    found = ours("ir_measures", qrels, run, ["RR", "RR@2"])
+    assert found == {("RR", "q"): 1.0, ("RR@2", "q"): 0.5}
+    theirs = ir_measures.calc_aggregate([ir_measures.RR, ir_measures.RR @ 2], qrels, run)
+    assert theirs == {ir_measures.RR: 1.0, ir_measures.RR @ 2: 0.5}
+
+
+# gdeval, in the copy that ir_measures ships
+
+GDEVAL_NAMES = {
+    "nDCG@5": "nDCG(dcg='exp-log2')@5",
+    "nDCG@20": "nDCG(dcg='exp-log2')@20",
+    "ERR@3": "ERR@3",
+    "ERR@20": "ERR@20",
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_gdeval_equals_gdeval(seed: int) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    if shutil.which("perl") is None:
+        pytest.skip("perl is not installed")
+    qrels, run = random_case(seed, grades=(-2, 0, 0, 1, 2, 4))
+    names = {name: theirs for name, theirs in GDEVAL_NAMES.items() if name.partition("@")[0] in REGISTRY}
+    measures = {ir_measures.parse_measure(theirs): name for name, theirs in names.items()}
+    provider = ir_measures.providers.registry["gdeval"]
+    # iter_calc fills gaps with zeros; what the tool itself prints is this
+    printed = provider.evaluator(
+        list(measures), ir_measures.util.QrelsConverter(qrels).as_namedtuple_iter()
+    )._iter_calc(run)
+    theirs = {(measures[m.measure], m.query_id): m.value for m in printed if m.query_id != "amean"}
+    found = ours("gdeval", qrels, run, list(names))
+    assert set(found) == set(theirs)
+    for key, value in found.items():
+        assert value == pytest.approx(theirs[key], abs=6e-6), key
+
+
+def test_gdeval_by_hand() -> None:
+    # field notes: order c b a, DCG = 1/log2 3 + 3/log2 4, ideal 3 + 1/log2 3
+    qrels = {"1": {"a": 2, "b": 1, "c": -2, "d": 0}, "2": {"a": 0}}
+    run = {"1": {"c": 3.0, "a": 2.0, "b": 2.0}, "2": {"a": 1.0}}
+    assert ours("gdeval", qrels, run, ["nDCG"]) == {("nDCG", "1"): pytest.approx(0.58688, abs=5e-6)}
+    if "ERR" in REGISTRY:
+        assert ours("gdeval", qrels, run, ["ERR"]) == {("ERR", "1"): pytest.approx(0.08984, abs=5e-6)}
+    with pytest.raises(EvaluationError, match="above 4"):
+        ours("gdeval", {"1": {"a": 5}}, {"1": {"a": 1.0}}, ["nDCG@5"])
+
+
+# ranx
+
+RANX_NAMES = {
+    "P@5": "precision@5",
+    "R@5": "recall@5",
+    "Success@2": "hit_rate@2",
+    "RR": "mrr",
+    "RR@3": "mrr@3",
+    "AP": "map",
+    "AP@3": "map@3",
+    "Rprec": "r-precision",
+    "SetP": "precision",
+    "SetR": "recall",
+    "SetF": "f1",
+    "NumRelRet": "hits",
+    "DCG": "dcg",
+    "DCG@3": "dcg@3",
+    "DCG(gain='exp')@5": "dcg_burges@5",
+    "nDCG": "ndcg",
+    "nDCG@5": "ndcg@5",
+    "nDCG(gain='exp')@5": "ndcg_burges@5",
+    "RBP(p=0.8)": "rbp.8",
+}
+
+
+@pytest.mark.parametrize("level", [1, 2])
+def test_ranx_equals_ranx(level: int) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranx = pytest.importorskip("ranx")
+        names = {
+            name: theirs for name, theirs in RANX_NAMES.items() if name.partition("(")[0].partition("@")[0] in REGISTRY
+        }
+        suffix = "" if level == 1 else f"-l{level}"
+        for seed in range(4):
+            qrels, run = random_case(seed)
+            whole = {query: {doc: int(grade) for doc, grade in docs.items()} for query, docs in qrels.items()}
+            theirs_run = ranx.Run(run)
+            metrics = [metric + suffix for metric in names.values()]
+            ranx.evaluate(ranx.Qrels(whole), theirs_run, metrics, make_comparable=True, return_mean=False)
+            found = ours("ranx", qrels, run, list(names), missing="zero", rel=level)
+            for (name, query), value in found.items():
+                assert value == pytest.approx(theirs_run.scores[names[name] + suffix][query], abs=1e-9), (
+                    seed,
+                    name,
+                    query,
+                )
+
+
+def test_the_relevance_level_concerns_gains_in_ranx_only() -> None:
+    qrels, run = {"q": {"a": 1, "b": 2}}, {"q": {"a": 2.0, "b": 1.0}}
+    scores = ToolEvaluator("ranx", qrels, ["nDCG"], rel=2).evaluate(run)
+    assert scores.mean("nDCG") == pytest.approx(1 / math.log2(3))
+    assert not [note for note in scores.notes if "does not concern" in note]
+    assert [note for note in evaluate(qrels, run, ["nDCG"], rel=2).notes if "does not concern" in note]
+
+
+def test_bpref_of_ranx() -> None:
+    """Negative grades are judgments, and nothing divides by min(R, N) where it is 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranx = pytest.importorskip("ranx")
+        qrels = {"1": {"a": 1, "b": 1, "c": -1, "d": 0}, "2": {"a": 1, "b": 1, "c": -1}, "3": {"a": 1, "b": 0, "c": 0}}
+        run = {
+            "1": {"c": 4.0, "a": 3.0, "d": 2.0, "b": 1.0},
+            "2": {"c": 4.0, "a": 3.0},
+            "3": {"b": 2.0, "x": 1.5, "a": 1.0},
+        }
+        theirs_run = ranx.Run(run)
+        ranx.evaluate(ranx.Qrels(qrels), theirs_run, ["bpref"], return_mean=False)
+        found = ours("ranx", qrels, run, ["Bpref"])
+        assert {query: value for (_, query), value in found.items()} == pytest.approx(dict(theirs_run.scores["bpref"]))
+    assert ours("ranx", {"1": {"a": 1}, "2": {"a": 1, "b": 0}}, {"1": {"a": 1.0}, "2": {"a": 1.0}}, ["Bpref"]) == {
+        ("Bpref", "2"): 1.0
+    }
+
+
+# scikit-learn
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_sklearn_equals_scikit_learn(seed: int) -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    qrels, run = random_case(seed, grades=(0, 0, 1, 2, 3))
+    qrels = {query: {**docs, "relevant": 1} for query, docs in qrels.items()}  # scikit-learn warns where nothing is
+    found = ours("sklearn", qrels, run, ["nDCG", "nDCG@3", "DCG", "DCG(base=10)@3", "AP", "LRAP"])
+    assert {query for _, query in found} == set(run)
+    for query, docs in run.items():
+        everything = [*docs, *(doc for doc in qrels[query] if doc not in docs)]
+        truth = [qrels[query].get(doc, 0) for doc in everything]
+        scores = [docs.get(doc, -1.0) for doc in everything]
+        relevant = [int(grade >= 1) for grade in truth]
+        assert found["nDCG", query] == pytest.approx(metrics.ndcg_score([truth], [scores]), abs=1e-9)
+        assert found["nDCG@3", query] == pytest.approx(metrics.ndcg_score([truth], [scores], k=3), abs=1e-9)
+        assert found["DCG", query] == pytest.approx(metrics.dcg_score([truth], [scores]), abs=1e-9)
+        assert found["DCG(base=10)@3", query] == pytest.approx(metrics.dcg_score([truth], [scores], k=3, log_base=10))
+        assert found["AP", query] == pytest.approx(metrics.average_precision_score(relevant, scores), abs=1e-9)
+        lrap = metrics.label_ranking_average_precision_score([relevant], [scores])
+        assert found["LRAP", query] == pytest.approx(lrap, abs=1e-9)
+
+
+def test_sklearn_refuses_negative_grades_and_single_documents() -> None:
+    with pytest.raises(EvaluationError, match="negative grades"):
+        ours("sklearn", {"q": {"a": -1, "b": 1}}, {"q": {"a": 1.0, "b": 1.0}}, ["nDCG"])
+    with pytest.raises(EvaluationError, match="one document"):
+        ours("sklearn", {"q": {"a": 1}}, {"q": {"a": 1.0}}, ["nDCG"])
+
+
+# Spark: the examples of its RankingMetricsSuite (mllib); the graded one by its formula
+
+SPARK_LISTS = ([1, 6, 2, 7, 8, 3, 9, 10, 4, 5], [4, 1, 5, 6, 2, 7, 3, 8, 9, 10], [1, 2, 3, 4, 5])
+
+
+def spark_case(*labels: dict[int, float]) -> tuple[Nested, Nested]:
+    run = {str(i): {str(doc): -float(rank) for rank, doc in enumerate(docs)} for i, docs in enumerate(SPARK_LISTS)}
+    return {str(i): {str(d): g for d, g in judged.items()} | {"none": 0} for i, judged in enumerate(labels)}, run
+
+
+def test_spark_by_its_own_examples() -> None:
+    qrels, run = spark_case(dict.fromkeys([1, 2, 3, 4, 5], 1), dict.fromkeys([1, 2, 3], 1), {})
+    expected = {"P@1": 1 / 3, "P@4": 0.75 / 3, "P@10": 0.8 / 3, "P@15": 8 / 45, "AP": 0.355026, "nDCG@3": 1 / 3}
+    expected |= {"nDCG@5": 0.328788, "nDCG@10": 0.487913, "R@1": 1 / 15, "R@2": 8 / 45, "AP@1": 1 / 3, "AP@2": 0.25}
+    assert ToolEvaluator("spark", qrels, list(expected)).evaluate(run).summary()["run"] == pytest.approx(
+        expected, abs=1e-5
+    )
+
+
+def test_spark_takes_the_ideal_as_it_is_given() -> None:
+    # gains 1 and 7; the ideal of the qrels' order is 1/log2 2 + 7/log2 3, not 7/log2 2 + 1/log2 3
+    found = ours("spark", {"q": {"a": 1, "b": 3}}, {"q": {"b": 2.0, "a": 1.0}}, ["nDCG@10"])
+    assert found["nDCG@10", "q"] == pytest.approx((7 + 1 / math.log2(3)) / (1 + 7 / math.log2(3)))
+    qrels, run = spark_case({1: 3, 2: 2, 3: 1, 4: 1, 5: 1}, {1: 2, 2: 0, 3: 0}, {})
+    scores = ToolEvaluator("spark", qrels, ["nDCG@3", "nDCG@5", "nDCG"]).evaluate(run)
+    log2 = math.log2
+    first = (7 + 3 / log2(4)) / (7 + 3 / log2(3) + 1 / log2(4))
+    assert scores.per_query("nDCG@3") == pytest.approx({"0": first, "1": 1 / log2(3), "2": 0.0})
+    assert scores.mean("nDCG@5") == pytest.approx(0.487807, abs=1e-6)
+    assert scores.measures[2].cutoff == 10
+
+
+# torchmetrics 1.9.0 (torch 2.13.0) and BEIR 2.2.0: what they printed for these data
+
+
+def test_torchmetrics_as_recorded() -> None:
+    qrels = {
+        "1": {"a": 2, "b": 1, "c": 0, "x": 1, "n": -1},
+        "2": {"a": 0, "b": 0},
+        "3": {"a": 1, "d": 3},
+        "4": {"a": 1},
+    }
+    run = {
+        "1": {"c": 0.9, "a": 0.8, "n": 0.7, "b": -0.1, "u": -0.2},  # b is relevant, but has no positive score
+        "2": {"a": 0.5, "b": 0.4},
+        "3": {"u": 0.5, "d": 0.5, "a": 0.2},
+    }
+    recorded = {
+        "P@3": {"1": 0.333333, "2": 0},
+        "R@3": {"1": 0.5, "2": 0, "3": 1},
+        "R@5": {"1": 0.5, "2": 0, "3": 1},
+        "RR": {"1": 0.5, "2": 0},
+        "AP": {"1": 0.5, "2": 0},
+        "AP@2": {"1": 0.5, "2": 0},
+        "Success@3": {"1": 1, "2": 0, "3": 1},
+        "Rprec": {"1": 0.5, "2": 0, "3": 0.5},
+        "nDCG": {"1": 0.643322, "2": 0, "3": 0.811471},
+        "nDCG@2": {"1": 0.479625, "2": 0, "3": 0.673765},
+    }
+    found = ours("torchmetrics", qrels, run, list(recorded))
+    assert {query for _, query in found} == {"1", "2", "3"}
+    for name, values in recorded.items():
+        for query, value in values.items():
+            assert found[name, query] == pytest.approx(value, abs=1e-6), (name, query)
+
+
+def test_torchmetrics_divides_by_the_relevant_found_in_the_top() -> None:
+    qrels, run = {"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 5.0, "x": 4.0, "y": 3.0, "b": 2.0}}
+    assert ours("torchmetrics", qrels, run, ["AP@3", "AP"]) == {("AP@3", "q"): 1.0, ("AP", "q"): 0.75}
+
+
+def test_beir_as_recorded() -> None:
+    qrels = {"q1": {"a": 2, "b": 1, "c": -1, "q1": 1}, "q2": {"a": 1, "b": 0, "d": 1, "e": 1}, "q3": {"a": 1}}
+    run = {
+        "q1": {"q1": 9.0, "x": 3.0, "a": 2.0, "b": 2.0},
+        "q2": {"b": 16777216.0, "a": 16777217.0, "y": 1.0, "d": 0.5},
+    }
+    recorded = {"nDCG@2": 0.31333, "nDCG@3": 0.4085, "AP@2": 0.16667, "AP@3": 0.27778, "R@2": 0.33333, "R@3": 0.5}
+    recorded |= {"P@2": 0.5, "P@3": 0.5, "RR@1": 0.66667, "RR@3": 0.66667, "Success@1": 0.66667, "Success@3": 0.66667}
+    if "Accuracy" in REGISTRY:
+        recorded |= {"Accuracy@1": 0.66667, "Accuracy@3": 0.66667}
+    recorded |= {"R_cap@1": 0.66667, "R_cap@2": 0.33333, "Unjudged@1": 0, "Unjudged@2": 0.16667, "Unjudged@3": 0.22222}
+    scores = ToolEvaluator("beir", qrels, list(recorded)).evaluate(run)
+    assert scores.summary()["run"] == pytest.approx(recorded, abs=5e-6)
+
+
+# reference outputs
+
+
+@pytest.mark.parametrize("year", ["11", "12"])
+def test_gdeval_on_web_tracks(shared_data: Path, year: str) -> None:
+    runs = sorted((shared_data / "web").glob("*"))
+    qrels = next((path for path in runs if "qrels" in path.name and year in path.name), None)
+    run = next((path for path in runs if "qrels" not in path.name and f"wt{year}" in path.name), None)
+    if qrels is None or run is None:
+        pytest.skip("no such files")
+    with open(shared_data / f"expected/gdeval/gdeval20.cedr_wt{year}.csv") as lines:
+        expected = {row["topic"]: row for row in csv.DictReader(lines)}
+    names = ["nDCG@20"] + (["ERR@20"] if "ERR" in REGISTRY else [])
+    scores = ToolEvaluator("gdeval", read_qrels(str(qrels)), names).evaluate(read_run(str(run)))
+    for name in names:
+        values = scores.per_query(name)
+        assert set(values) == set(expected) - {"amean"}
+        assert scores.mean(name) == pytest.approx(float(expected["amean"][name.lower()]), abs=6e-6)
+        for query, value in values.items():
+            assert value == pytest.approx(float(expected[query][name.lower()]), abs=6e-6)
+
+
+@pytest.mark.parametrize("version", ["9.0.8", "10.0"])
+@pytest.mark.parametrize("name", ["bm25base_p", "p_bert"])
+def test_trec_eval_on_a_real_track(shared_data: Path, version: str, name: str) -> None:
+    """What each version printed for TREC's deep learning track of 2019, with -c."""
+    with gzip.open(shared_data / f"expected/trec_eval-{version}/dl19.{name}.q_c_all_trec.txt.gz", "rt") as lines:
+        printed = [line.split() for line in lines]
+    names = [label for label in TREC_NAMES if label not in ("map_cut_3", "success_2")]
+    expected = {(label, query): float(value) for label, query, value in printed if label in names}
+    tool = f"trec_eval-{version.partition('.')[0]}"
+    evaluator = ToolEvaluator(tool, str(shared_data / "dl19/qrels.dl19-passage.txt"), names, missing="zero")
+    scores = evaluator.evaluate(str(shared_data / f"dl19/runs/{name}.gz"))
+    assert {label for label, _ in expected} == set(names)
+    for (label, query), value in expected.items():
+        found = scores.mean(label) if query == "all" else scores.per_query(label)[query]
+        assert found == pytest.approx(value, abs=5.1e-5), (label, query)
+
+
+NDEVAL_NAMES = {
+    "ERR_IA@5": "ERR-IA@5",
+    "ERR_IA@20": "ERR-IA@20",
+    "nERR_IA@10": "nERR-IA@10",
+    "alpha_DCG@10": "alpha-DCG@10",
+    "alpha_nDCG@20": "alpha-nDCG@20",
+    "NRBP": "NRBP",
+    "nNRBP": "nNRBP",
+    "AP_IA": "MAP-IA",
+    "P_IA@10": "P-IA@10",
+    "StRecall@20": "strec@20",
+}
+
+
+def test_ndeval_on_the_web_track(shared_data: Path) -> None:
+    if "alpha_nDCG" not in REGISTRY:
+        pytest.skip("no such measures")
+    with open(shared_data / "expected/ndeval-4.5/ndeval.wt2009.default.csv") as lines:
+        expected = {row["topic"]: row for row in csv.DictReader(lines)}
+    evaluator = ToolEvaluator("ndeval", str(shared_data / "diversity/wt2009.qrels.gz"), list(NDEVAL_NAMES))
+    scores = evaluator.evaluate(str(shared_data / "diversity/wt2009.run.gz"))
+    for ours_name, theirs_name in NDEVAL_NAMES.items():
+        values = scores.per_query(ours_name)
+        assert scores.mean(ours_name) == pytest.approx(float(expected["amean"][theirs_name]), abs=6e-7), ours_name
+        for query, value in values.items():
+            assert value == pytest.approx(float(expected[query][theirs_name]), abs=6e-7), (ours_name, query)
+
+
+# what is given explicitly overrules
+
+
+def test_a_flag_given_explicitly_overrules_the_tool() -> None:
+    qrels, run = {"q": {"b": 1}, "r": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
+    assert ours("ranx", qrels, run, ["RR"], missing="zero") == {("RR", "q"): 0.5, ("RR", "r"): 0.0}
+    assert ours("ranx", qrels, run, ["RR"], missing="skip", ties="trec") == {("RR", "q"): 1.0}
+    scores = ToolEvaluator("ir_measures", qrels, ["RR", "RR@2"], ties="best").evaluate(run)
+    assert scores.per_query("RR@2") == {"q": 1.0, "r": 0.0}
+
+
+def test_a_parameter_given_in_the_name_overrules_the_tool() -> None:
+    plain = TOOLS["gdeval"].understood("nDCG@10", parse_measure("nDCG@10"))
+    linear = TOOLS["gdeval"].understood("nDCG(gain='linear')@10", parse_measure("nDCG(gain='linear')@10"))
+    assert (str(plain.measure), str(linear.measure)) == ("nDCG(gain='exp')@10", "nDCG@10")
+
+
+def test_a_parameter_that_means_something_else_is_read_as_the_tool_reads_it() -> None:
+    setting = TOOLS["ir_measures"].understood("SetF(beta=4)", parse_measure("SetF(beta=4)"))
+    assert setting.measure == parse_measure("SetF(beta=2)")
+
+
+def test_a_measure_that_the_tool_does_not_have_is_an_error_that_names_those_it_has() -> None:
+    with pytest.raises(MeasureError, match="gdeval 1.3 has no AP. It has nDCG"):
+        ToolEvaluator("gdeval", {"q": {"a": 1}}, ["AP"])
+    with pytest.raises(CranfieldError, match="expected one of trec_eval-9"):
+        ToolEvaluator("trec", {"q": {"a": 1}}, ["AP"])
+
+
+def test_without_measures_a_tool_has_its_usual_ones() -> None:
+    qrels = {"q": {"a": 1}}
+    assert ToolEvaluator("gdeval", qrels).labels[0] in ("nDCG@10", "nDCG@20")
+    assert ToolEvaluator("trec_eval-9", qrels).labels == ("nDCG@10", "AP", "RR", "P@10", "R@100")
+
+
+def test_bounds_and_weights_go_with_a_tool() -> None:
+    qrels, run = random_case(3)
+    both = ToolEvaluator("ir_measures", qrels, ["RR@3", "P@3"], bounds=True, weights=dict.fromkeys(qrels, 2.0))
+    scores = both.evaluate(run)
+    assert scores.labels == ("RR@3", "RR@3.low", "RR@3.high", "P@3", "P@3.low", "P@3.high")
+    for name in ("RR@3", "P@3"):
+        assert (scores.values(f"{name}.low") <= scores.values(name)).all()
+        assert (scores.values(name) <= scores.values(f"{name}.high")).all()
+
+
+def test_coverage_is_told_of_the_data_as_they_are() -> None:
+    qrels, run = {"1": {"a": 1}, "2": {"a": 0}, "3": {"a": 1}}, {"1": {"a": -1.0}, "2": {"a": -1.0}}
+    scores = ToolEvaluator("gdeval", qrels, ["nDCG@5"]).evaluate(run)
+    assert scores.n() == 1 and scores.unjudged(5) == 0
+    assert ToolEvaluator("torchmetrics", qrels, ["AP"]).evaluate(run).unjudged(5) == 0
+
+
+def test_ours_is_what_evaluate_gives() -> None:
+    qrels, run = random_case(5)
+    for name in ("nDCG@5", "AP", "RR", "NumRet"):
+        comparison = compare_tools(name, qrels, run)
+        assert comparison.value == evaluate(qrels, run, [name]).mean(name)
+        assert comparison.per_query == evaluate(qrels, run, [name]).per_query(name)
+
+
+# which convention is responsible
+
+
+@pytest.mark.parametrize(
+    ("tool", "measure", "what"),
+    [
+        ("gdeval", "nDCG@3", {"gain"}),
+        ("spark", "AP@1", {"denominator"}),
+        ("spark", "nDCG@3", {"gain", "ideal"}),
+        ("torchmetrics", "AP", {"ideal"}),
+        ("sklearn", "nDCG@5", {"documents"}),
+        ("trec_eval-9", "AP", set()),
+    ],
+)
+def test_the_convention_responsible_is_named(tool: str, measure: str, what: set[str]) -> None:
+    qrels = {"q": {"z": 1, "a": 3, "c": 2}}
+    run = {"q": {"c": 3.0, "x": 2.5, "a": 2.0}}
+    (value,) = compare_tools(measure, qrels, run, tools=[tool]).tools
+    assert what <= {reason.what for reason in value.reasons}
+    assert bool(value.reasons) == bool(what)
+
+
+def test_ties_precision_and_missing_queries_are_told_apart() -> None:
+    qrels = {"tied": {"a": 1}, "close": {"a": 1}, "missing": {"a": 1}}
+    run = {"tied": {"b": 1.0, "a": 1.0}, "close": {"a": 16777217.0, "b": 16777216.0}}
+    comparison = compare_tools("RR", qrels, run)
+    values = {value.tool: value for value in comparison.tools}
+    assert {r.what: r.queries for r in values["trec_eval-9"].reasons} == {"score precision": 1, "missing queries": 1}
+    assert [r.what for r in values["ir_measures"].reasons] == ["score precision"]
+    assert values["ranx"].stops and "lacks 1 of 3" in values["ranx"].stops and values["ranx"].value is None
+    assert values["gdeval"].measure is None
+    assert comparison.differing == {
+        "close": ["trec_eval-9", "ir_measures"],
+        "missing": ["trec_eval-9", "torchmetrics"],
+    }
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_where_values_are_the_same_nothing_is_blamed(seed: int) -> None:
+    qrels, run = random_case(seed)
+    for name in ("nDCG@5", "AP@3", "RR@3", "P@5"):
+        for value in compare_tools(name, qrels, run).tools:
+            differs = (
+                value.measure is not None
+                and value.stops is None
+                and value.per_query != pytest.approx(evaluate(qrels, run, [name]).per_query(name))
+            )
+            assert bool(value.reasons) == differs
+
+
+def test_one_query_alone_can_be_compared() -> None:
+    qrels, run = random_case(2)
+    alone, all_of_them = compare_tools("nDCG@5", qrels, run, query="1"), compare_tools("nDCG@5", qrels, run)
+    for one, other in zip(alone.tools, all_of_them.tools, strict=True):
+        if one.stops is None and other.stops is None:
+            assert one.per_query.get("1") == other.per_query.get("1")
+
+
+def test_no_difference_changes_the_setting_it_is_given() -> None:
+    start = Setting(parse_measure("nDCG@10"))
+    for tool in TOOLS.values():
+        for difference in tool.differences(start.measure) or ():
+            assert difference.change(start) != start
+            assert start == Setting(parse_measure("nDCG@10"))
+
+
+def test_a_comparison_is_a_record_for_json() -> None:
+    qrels, run = random_case(1)
+    record = json.loads(json.dumps(compare_tools("nDCG@5", qrels, run).record(), allow_nan=False))
+    assert [tool["tool"] for tool in record["tools"]] == list(TOOLS)
+    assert record["value"] == pytest.approx(evaluate(qrels, run, ["nDCG@5"]).mean("nDCG@5"))
