@@ -18,7 +18,7 @@ from cranfield.collection import Floats, OnDuplicate, Origin, Qrels, Run, id_byt
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.formats import as_qrels, as_run, read_doc_lengths, read_duplicates, read_facts
 from cranfield.formats.recognise import AS_ASKED
-from cranfield.formats.weights import read_weights
+from cranfield.formats.tabbed import read_weights
 from cranfield.judged import Bools, Extras, Joining, JudgedRun, Missing, RankBy, ScoreType, Ties, judge
 from cranfield.measures import Judged, Measure, parse_measures
 from cranfield.risk import geo_risk, t_risk, weighted_gains

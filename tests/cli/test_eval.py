@@ -456,8 +456,8 @@ def test_weights_come_from_a_file(cranfield: Cranfield, small: Path) -> None:
     [
         ("1\t3\nnonsense\n", "weights, line 2: expected 'query<TAB>weight', found 1 columns"),
         ("1\t3\n2\tx\n", "weights, line 2: weight 'x' is not a decimal number"),
-        ("1\t3\n2\t-1\n", "weights, line 2: weight -1 is negative"),
-        ("1\t3\n1\t4\n", "weights, line 2: query '1' is given two weights, 3 and 4"),
+        ("1\t3\n2\t-1\n", "weights, line 2: weight -1 is below 0"),
+        ("1\t3\n1\t4\n", "weights, line 2: query '1' has two weights, 3 and 4"),
         ("1\t3\n", "no weight is given for 1 query of the qrels: '2'."),
         ("", "the file is empty"),
     ],

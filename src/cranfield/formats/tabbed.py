@@ -1,4 +1,4 @@
-"""Small files of columns parted by tabs: groups of queries, duplicate documents, facts, lengths of documents."""
+"""Small files of columns parted by tabs: groups and weights of queries, duplicates, facts and lengths of documents."""
 
 from __future__ import annotations
 
@@ -32,14 +32,12 @@ def read_facts(path: PathLike) -> dict[str, dict[str, frozenset[str]]]:
 
 def read_doc_lengths(path: PathLike) -> dict[str, float]:
     """How long each document is, in whatever unit: lines `doc⇥length`."""
-    lengths: dict[str, float] = {}
-    with Input(path) as source:
-        for number, (doc, token) in _rows(source, "doc<TAB>length"):
-            length = _length(token, source.name, number)
-            if lengths.setdefault(doc, length) != length:
-                message = f"document {shown(doc)} has two lengths, {lengths[doc]:g} and {length:g}."
-                raise InputError(message, source.name, number)
-    return lengths
+    return _amounts(path, "doc", "length")
+
+
+def read_weights(path: PathLike) -> dict[str, float]:
+    """How much each query counts in a mean (how often it is asked, say): lines `query⇥weight`."""
+    return _amounts(path, "query", "weight")
 
 
 def _groups(path: PathLike, what: str) -> dict[str, str]:
@@ -50,6 +48,17 @@ def _groups(path: PathLike, what: str) -> dict[str, str]:
                 message = f"{what} {shown(name)} is put into two groups, {groups[name]!r} and {group!r}."
                 raise InputError(message, source.name, number)
     return groups
+
+
+def _amounts(path: PathLike, what: str, of: str) -> dict[str, float]:
+    amounts: dict[str, float] = {}
+    with Input(path) as source:
+        for number, (name, token) in _rows(source, f"{what}<TAB>{of}"):
+            amount = _amount(token, of, source.name, number)
+            if amounts.setdefault(name, amount) != amount:
+                message = f"{what} {shown(name)} has two {of}s, {amounts[name]:g} and {amount:g}."
+                raise InputError(message, source.name, number)
+    return amounts
 
 
 def _rows(source: Input, layout: str) -> Iterator[tuple[int, list[str]]]:
@@ -67,11 +76,11 @@ def _rows(source: Input, layout: str) -> Iterator[tuple[int, list[str]]]:
         raise InputError(f"the file is empty, expected '{layout}' lines.", source.name)
 
 
-def _length(token: str, file: str, number: int) -> float:
+def _amount(token: str, of: str, file: str, number: int) -> float:
     try:
-        length = decimal(id_bytes(token), "length")
+        amount = decimal(id_bytes(token), of)
     except InputError as error:
         raise InputError(error.message, file, number) from None
-    if length < 0:
-        raise InputError(f"length {length:g} is below 0.", file, number)
-    return length
+    if amount < 0:
+        raise InputError(f"{of} {amount:g} is below 0.", file, number)
+    return amount

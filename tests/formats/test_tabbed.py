@@ -45,7 +45,7 @@ def test_lengths_of_documents(file):
         (read_facts, "q1\t\tx\n", r"small.tsv, line 1: expected 'query<TAB>doc<TAB>fact', found 3 columns\."),
         (read_doc_lengths, "d1\tlong\n", r"small.tsv, line 1: length 'long' is not a decimal number\."),
         (read_doc_lengths, "\nd1\t-1\n", r"small.tsv, line 2: length -1 is below 0\."),
-        (read_doc_lengths, "d1\t1\nd1\t2\n", r"small.tsv, line 2: document 'd1' has two lengths, 1 and 2\."),
+        (read_doc_lengths, "d1\t1\nd1\t2\n", r"small.tsv, line 2: doc 'd1' has two lengths, 1 and 2\."),
     ],
 )
 def test_a_wrong_line_is_named(file, read, text, message):
