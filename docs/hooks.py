@@ -26,6 +26,7 @@ from cranfield.formats.recognise import QRELS_FORMATS, RUN_FORMATS
 from cranfield.formats.texts import DOCUMENT_FORMATS, TOPIC_FORMATS
 from cranfield.measures import Measure, all_measures
 from cranfield.report.catalogue import (
+    DEPENDS,
     better,
     default_of,
     families,
@@ -164,6 +165,13 @@ def measure_page(kind: type[Measure]) -> str:
 
 
 def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
+    yield "User", html.escape(kind.user)
+    weights = weights_of(kind)
+    if weights is None:
+        yield "Weight of ranks", DEPENDS
+    else:
+        yield f"Weight of ranks 1 to {len(weights)}", " ".join(f"{weight:.3f}" for weight in weights)
+    yield "Ignores", html.escape(kind.ignores)
     yield "Name", f"`{kind.name}`"
     if kind.aliases:
         yield "Also called", _codes(kind.aliases)
@@ -175,8 +183,6 @@ def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
     yield "Over all queries", "the sum" if kind.aggregate == "sum" else "the mean"
     if kind.tasks:
         yield "Tasks", ", ".join(kind.tasks)
-    if weights := weights_of(kind):
-        yield f"Weight of ranks 1 to {len(weights)}", " ".join(f"{weight:.3f}" for weight in weights)
     if kind.reference:
         yield "Reference", kind.reference
     yield "Symbols", "see [Naming measures](../notation.md#symbols)"

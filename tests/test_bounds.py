@@ -62,10 +62,9 @@ def random_case(seed: int, docs: int = 7, tied: bool = False) -> Case:
 def found(measure: Measure, case: Case, ties: str = "trec") -> Bounds:
     qrels, run, joining = as_qrels(case[0]), as_run(case[1]), Joining(ties=ties)
     dense = judge(qrels, run, joining, dense=True)
-    settled = measure.settled(qrels)
     judged = judge(qrels, run, joining)
-    values = settled.expected_values(judged) if ties == "expected" else settled.values(judged)
-    return find_bounds(settled, np.zeros(1) if values is None else values, dense, possible_grades(qrels))
+    values = measure.expected_values(judged) if ties == "expected" else measure.values(judged)
+    return find_bounds(measure, np.zeros(1) if values is None else values, dense, possible_grades(qrels))
 
 
 def completions(case: Case) -> Case:
@@ -79,10 +78,8 @@ def completions(case: Case) -> Case:
 
 def every_value(measures: list[Measure], case: Case, ties: str = "trec") -> list[np.ndarray]:
     """The values of measures for every completion; empty where they would have to be sampled."""
-    qrels = as_qrels(case[0])
     judged = judge(*map(lambda part, make: make(part), completions(case), (as_qrels, as_run)), Joining(ties=ties))
-    settled = [measure.settled(qrels) for measure in measures]
-    columns = [m.expected_values(judged) if ties == "expected" else m.values(judged) for m in settled]
+    columns = [m.expected_values(judged) if ties == "expected" else m.values(judged) for m in measures]
     return [np.zeros(0) if column is None else column for column in columns]
 
 
@@ -212,12 +209,12 @@ def test_many_unjudged_documents_are_no_obstacle(measure):
     own = found(parse_measure(measure), (qrels, run))
     assert not own.outer[0]
     rng = np.random.default_rng(1)
-    settled = parse_measure(measure).settled(as_qrels(qrels))
+    chosen = parse_measure(measure)
     holes = [doc for doc in run["q"] if doc not in qrels["q"]]
     filled = {
         str(i): qrels["q"] | {doc: float(rng.choice([0, 0, 1, 2]) if i else 0) for doc in holes} for i in range(50)
     }
-    values = settled.values(judge(as_qrels(filled), as_run({i: run["q"] for i in filled})))
+    values = chosen.values(judge(as_qrels(filled), as_run({i: run["q"] for i in filled})))
     assert own.low[0] <= values.min() and values.max() <= own.high[0]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from cranfield import CranfieldError, EvaluationError, MeasureError, evaluate, read_qrels, read_run
+from cranfield import CranfieldError, EvaluationError, MeasureError, Qrels, evaluate, read_qrels, read_run
 from cranfield.comparing_tools import ToolEvaluator, compare_tools
 from cranfield.conventions import TOOLS, Setting
 from cranfield.measures import REGISTRY, parse_measure
@@ -588,12 +588,9 @@ def test_where_values_are_the_same_nothing_is_blamed(seed: int) -> None:
     qrels, run = random_case(seed)
     for name in ("nDCG@5", "AP@3", "RR@3", "P@5"):
         for value in compare_tools(name, qrels, run).tools:
-            differs = (
-                value.measure is not None
-                and value.stops is None
-                and value.per_query != pytest.approx(evaluate(qrels, run, [name]).per_query(name))
-            )
-            assert bool(value.reasons) == differs
+            speaks = value.measure is not None and (value.stops is None or value.per_query)
+            same = value.per_query == pytest.approx(evaluate(qrels, run, [name]).per_query(name))
+            assert bool(value.reasons) == bool(speaks and not same)
 
 
 def test_one_query_alone_can_be_compared() -> None:
@@ -617,3 +614,29 @@ def test_a_comparison_is_a_record_for_json() -> None:
     record = json.loads(json.dumps(compare_tools("nDCG@5", qrels, run).record(), allow_nan=False))
     assert [tool["tool"] for tool in record["tools"]] == list(TOOLS)
     assert record["value"] == pytest.approx(evaluate(qrels, run, ["nDCG@5"]).mean("nDCG@5"))
+
+
+def test_preferences_are_ordered_by_doc_id_ascending_as_trec_eval_does() -> None:
+    """The example of the field notes: two documents tie, and the one with the smaller id comes first."""
+    rows = [("u1", "s1", "a", 2), ("u1", "s1", "b", 1), ("u1", "s1", "c", 0), ("u1", "s1", "d", 0)]
+    rows += [("u2", "s1", "b", 3), ("u2", "s1", "a", 1), ("u2", "s2", "a", 2), ("u2", "s2", "e", 0)]
+    qrels = Qrels.from_rows(
+        ["1"] * len(rows),
+        [doc for _, _, doc, _ in rows],
+        [level for _, _, _, level in rows],
+        subtopics=[group for group, _, _, _ in rows],
+        extra={"subgroup": [subgroup for _, subgroup, _, _ in rows]},
+    )
+    run = {"1": {"c": 5.0, "a": 5.0, "x": 4.0, "b": 3.0}}
+    expected = {"prefs_simp": 0.75, "prefs_pair": 0.7857, "prefs_avgjg": 0.7333, "prefs_avgjg_Rnonrel": 0.8}
+    for version in ("trec_eval-9", "trec_eval-10"):
+        scores = ToolEvaluator(version, qrels, list(expected)).evaluate(run)
+        assert {name: scores.mean(name) for name in expected} == pytest.approx(expected, abs=5.1e-5)
+
+
+def test_a_nickname_stands_for_what_the_version_has() -> None:
+    qrels, _ = random_case(1)
+    nine = ToolEvaluator("trec_eval-9", qrels, ["all_trec"], missing="zero").labels
+    ten = ToolEvaluator("trec_eval-10", qrels, ["all_trec"], missing="zero").labels
+    assert "map" in nine and {"rbp", "rbp_resid", "unj_5"} <= set(ten) - set(nine)
+    assert set(nine) < set(ten)

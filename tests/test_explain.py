@@ -243,11 +243,6 @@ def test_options_are_those_of_evaluate() -> None:
     assert tied.notes == ("2 documents with the score of another: ties doc-ascending orders them.",)
 
 
-def test_what_is_taken_from_the_whole_qrels_is_taken_from_all_queries() -> None:
-    qrels, run = {"q": {"a": 1}, "other": {"a": 4}}, {"q": {"a": 1.0}}
-    assert explain("RBP", qrels, run, "q").value == pytest.approx(0.2 / 4)
-
-
 def test_the_top_hides_rows_but_keeps_sum_and_value() -> None:
     whole = explain("AP", *A, "q")
     part = whole.top(3)
@@ -264,9 +259,22 @@ def test_ranks_below_the_cutoff_are_left_out_only_if_they_add_nothing() -> None:
 
 
 def test_a_missing_query_is_told() -> None:
-    e = explain("SetAccuracy(docs=10)", {"q": {"a": 1}, "r": {"a": 1}}, {"r": {"a": 1.0}}, "q")
-    assert e.rows == ({"what": "neither relevant nor retrieved", "term": 9.0},)
-    assert "counts as 0 in a mean" in e.notes[0]
+    qrels, run = {"q": {"a": 1}, "r": {"a": 1}}, {"r": {"a": 1.0}}
+    for measure in ("SetAccuracy(docs=10)", "YAAP", "IdealDCG", "AP"):
+        e = explain(measure, qrels, run, "q")
+        assert (e.rows, e.value) == ((), 0.0)
+        assert "counts as 0" in e.notes[0]
+    assert explain("NumRel", qrels, run, "q").value == 1
+    for missing in ("error", "skip"):
+        with pytest.raises(EvaluationError, match="lacks query 'q'"):
+            explain("AP", qrels, run, "q", missing=missing)
+
+
+def test_the_formula_is_the_one_the_parameters_make() -> None:
+    assert r"\log_{2}(1 + i)" in explain("DCG@3", *A, "q").formula
+    assert r"\log_{3} \max(i, 3)" in explain("DCG(discount='log(max(i,base))',base=3)@3", *A, "q").formula
+    assert "2^{g_i} - 1" in explain("nDCG(gain='exp')", *A, "q").formula
+    assert r"\min(R, k)" in explain("AP(denominator='min(R,k)')@3", *A, "q").formula
 
 
 def test_nothing_to_divide_by_counts_as_zero() -> None:

@@ -48,6 +48,8 @@ def possible_grades(qrels: Qrels) -> Floats:
 def find_bounds(measure: Measure, values: Floats, dense: JudgedRun, grades: Floats) -> Bounds:
     """The bounds of a measure for each query of a dense join, whose values as judged are known."""
     found = Bounds(values.copy(), values.copy(), np.zeros(dense.n, dtype=bool))
+    if not measure.judgments_matter and not measure.judged_only:
+        return found
     levels = _levels(measure, dense, grades)
     for i in range(dense.n):
         ranking = _Ranking.of(dense, i)
@@ -154,9 +156,8 @@ def _of_query(measure: Measure, ranking: _Ranking, levels: Floats) -> tuple[floa
         pass
     # a gain map may go below the range that the measure has otherwise
     below = isinstance(measure, Gained) and bool((measure.gains(levels) < 0).any())
-    if below or "range" in measure.lacks:
-        return -math.inf, math.inf, True
-    return measure.low, measure.high, True
+    unbounded = below or "range" in measure.lacks
+    return -math.inf if below else measure.low, math.inf if unbounded else measure.high, True
 
 
 def _over_ties(measure: Measure, ranking: _Ranking, candidates: Floats) -> tuple[float, float, bool]:

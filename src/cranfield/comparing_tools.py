@@ -11,10 +11,11 @@ import numpy as np
 
 from cranfield.collection import Qrels, Run
 from cranfield.conventions import TOOLS, Difference, Prepare, Setting, Tool, named_parameters, only_queries, tool
-from cranfield.errors import CranfieldError, EvaluationError
+from cranfield.errors import EvaluationError
 from cranfield.formats import as_qrels, as_run
 from cranfield.judged import Joining, judge
-from cranfield.measures import Measure, parse_measure
+from cranfield.measures import Measure, parse_measure, parse_measures
+from cranfield.measures.trec_names import NICKNAMES
 from cranfield.scores import DEFAULT_MEASURES, Evaluator, RunScores
 
 SAME = 1e-9  # values nearer than this are the same: tools add up in different orders
@@ -33,7 +34,8 @@ class ToolEvaluator(Evaluator):
     def __init__(self, name: str, qrels: Any, measures: Any = None, **options: Any) -> None:
         self.tool = tool(name)
         self.explicit = {key: options.pop(key) for key in JOINING if options.get(key) is not None}
-        super().__init__(qrels, usual_measures(self.tool) if measures is None else measures, **options)
+        asked = usual_measures(self.tool) if measures is None else self._expanded(measures)
+        super().__init__(qrels, asked, **options)
         self.options = {key: value for key, value in options.items() if key not in OF_MEANS}
         self.asked = self.measures
         self.settings = tuple(
@@ -49,6 +51,17 @@ class ToolEvaluator(Evaluator):
         ]
         self.rows = tuple(row for _, row in rows)
         self.setting_of = tuple(self.settings[i] for i, _ in rows)
+
+    def _expanded(self, measures: Any) -> Any:
+        """Measures as asked for; a nickname such as all_trec stands for those of its measures that the tool has."""
+        if isinstance(measures, str) or not isinstance(measures, Iterable):
+            measures = [measures]
+        return [name for measure in measures for name in self._of_nickname(measure)]
+
+    def _of_nickname(self, measure: Any) -> list[Any]:
+        if measure not in NICKNAMES:
+            return [measure]
+        return [label for label, each in parse_measures([measure]) if self.tool.differences(each) is not None]
 
     def _scored(self, run: Run, bounds: bool) -> RunScores:
         """One run, every measure under the join that the tool gives it."""
@@ -144,7 +157,7 @@ class Comparison:
 
     def differs(self, other: ToolValue, query: str) -> bool:
         """Whether a tool has another value than ours, or leaves the query out."""
-        if other.measure is None or other.stops is not None:
+        if other.measure is None or (other.stops is not None and not other.per_query):
             return False
         return not _same(self.per_query.get(query), other.per_query.get(query))
 
@@ -216,14 +229,21 @@ class _Bench:
         if differences is None:
             return ToolValue(of.name, of.title, None, None, {})
         setting = of.understood(label, asked, rel)
+        stops = None
         try:
             values, mean = self.values(setting)
         except EvaluationError as error:
-            return ToolValue(of.name, of.title, str(setting.measure), None, {}, stops=self._stops(setting, error))
+            stops = str(error)
+            if setting.joining.missing != "error":
+                return ToolValue(of.name, of.title, str(setting.measure), None, {}, stops=stops)
+            # what the tool would say if missing queries counted as zero, as they do for us
+            values, mean = self.values(replace(setting, joining=replace(setting.joining, missing="zero")))
+            stops = self._stops(mean)
         reasons = self._reasons(differences, values)
         blamed = {reason.what for reason in reasons}
         others = tuple(d.how for d in differences if d.what not in blamed)
-        return ToolValue(of.name, of.title, str(setting.measure), mean, values, reasons, no_matter=others)
+        value = mean if stops is None else None
+        return ToolValue(of.name, of.title, str(setting.measure), value, values, reasons, others, stops)
 
     def _reasons(self, differences: Sequence[Difference], values: Mapping[str, float]) -> tuple[Reason, ...]:
         """The conventions that change a value by themselves; all of them if only together they do."""
@@ -242,12 +262,9 @@ class _Bench:
     def _changed(self, values: Mapping[str, float]) -> int:
         return sum(not _same(values.get(query), self.ours.get(query)) for query in self.qrels.queries)
 
-    def _stops(self, setting: Setting, error: CranfieldError) -> str:
+    def _stops(self, lenient: float) -> str:
         """Why the tool stops, and what it would say if missing queries counted as zero."""
-        if setting.joining.missing != "error":
-            return str(error)
         absent = sum(query not in self.run.position for query in self.qrels.queries)
-        _, lenient = self.values(replace(setting, joining=replace(setting.joining, missing="zero")))
         how = f"stops: the run lacks {absent:,} of {len(self.qrels.queries):,} judged queries"
         return f"{how}; with these as 0 it has {lenient:.4f}"
 
@@ -281,7 +298,7 @@ def _tool_record(each: ToolValue) -> dict[str, Any]:
         return {"tool": each.tool, "measure": None}
     record: dict[str, Any] = {"tool": each.tool, "measure": each.measure, "value": _finite(each.value)}
     if each.stops is not None:
-        return {**record, "stops": each.stops}
+        record["stops"] = each.stops
     return {
         **record,
         "because": [vars(reason) for reason in each.reasons],

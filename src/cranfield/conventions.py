@@ -106,7 +106,10 @@ class Tool:
         given = dict(options or {})
         differences = self.differences(measure, rel, {*given, *named_parameters(label)})
         if differences is None:
-            raise MeasureError(f"{self.title} has no {label}. It has {', '.join(self.has())}.")
+            raise MeasureError(
+                f"{self.title} has no {label}. It has {', '.join(self.has())}, "
+                "not all of them with every parameter or without a cutoff."
+            )
         setting = Setting(measure)
         for difference in differences:
             setting = difference.change(setting)
@@ -489,7 +492,9 @@ def _trec_eval(version: int, *always: Difference) -> Tool:
             **_all("P", "R", "Success", "HitRate", "Rprec", "Bpref", "RR", "SetP", "SetR", "SetF", "SetRelP", "SetAP"),
             **_all("NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet", "RelativeP", "RprecMult", "YAAP"),
             **_all("GMBpref", "infAP", "BinG", "G", "nDCG_rel", "Rndcg", "Utility"),
-            **_all("GroupAP", "GroupP", "GroupRprecMult", "Prefs", "PrefsRnonrel", "NumPrefs"),
+            **_all("GroupAP", "GroupP", "GroupRprecMult"),
+            # trec_eval orders documents for preferences the other way round
+            **dict.fromkeys(("Prefs", "PrefsRnonrel", "NumPrefs"), lambda *_: (DOC_ASCENDING,)),
             **(_ONLY_IN_10 if version == 10 else {}),
             "AP": _if(_over_all),
             "GMAP": _if(lambda m: _over_all(m) and m.cutoff is None),

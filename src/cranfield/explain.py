@@ -85,19 +85,27 @@ def explain(
     judgments = evaluator.qrels.of(query)
     ranking = as_run(run, on_duplicate=evaluator.on_duplicate)
     part = _of_query(ranking, query)
+    missing = query not in ranking.position
+    if missing and joining.missing != "zero":
+        how = "is left out" if joining.missing == "skip" else "is an error"
+        raise EvaluationError(f"run {ranking.name!r} lacks query {query!r}, which {how} (--missing {joining.missing}).")
     value = float(chosen.values(judge(judgments, part, joining, given))[0])
     dense = judge(judgments, part, joining, given, dense=True)
     shown = chosen.shown_list(dense)
     with own_errors(chosen):
         names, rows = _rows(chosen, shown, value)
         normaliser = float(chosen.normaliser(shown)[0]) if _has_terms(chosen) else 1.0
+    # a query that the run lacks counts as 0 by rule, whatever the measure would make of an empty list
+    rule = chosen.rule
+    if missing and chosen.aggregate != "sum":
+        rows, value, rule = [], 0.0, Measure.rule
     total = math.fsum(row["term"] for row in rows)
     return Explanation(
         measure=str(chosen),
         title=chosen.title,
         about=chosen.about,
-        formula=chosen.formula,
-        rule=chosen.rule,
+        formula=chosen.shown_formula,
+        rule=rule,
         with_numbers=_with_numbers(chosen, [row["term"] for row in rows], total, normaliser, value),
         run=ranking.name,
         query=query,
@@ -176,7 +184,7 @@ def _plain(value: Any) -> Any:
 def _notes(measure: Measure, run: Run, query: str, dense: JudgedRun) -> Iterator[str]:
     """What one must know to read the rows."""
     if query not in run.position:
-        zero = " and counts as 0 in a mean, whatever is computed here" if measure.aggregate == "mean" else ""
+        zero = " and counts as 0" if measure.aggregate == "mean" else ""
         yield f"The run has nothing for query {query!r}: it is missing{zero}."
     unjudged = int(np.isnan(dense.grade).sum())
     if measure.judged_only and unjudged:

@@ -176,6 +176,15 @@ class JudgedRun:
         first, size = _groups(kept.query, kept.tie_first, rank)
         return replace(kept, rank=rank, tie_first=first, tie_size=size, retrieved=np.diff(kept.starts).astype(np.int64))
 
+    def regraded(self, values: Mapping[float, float]) -> JudgedRun:
+        """The same with other values in place of some grades."""
+        ideal = _mapped(self.ideal, values)
+        ideal = ideal[np.lexsort((-ideal, self.ideal_query))]
+        sources = self.sources
+        if isinstance(sources, Sources):  # candidates for bounds have none
+            sources = replace(sources, qrels=replace(sources.qrels, grades=_mapped(sources.qrels.grades, values)))
+        return replace(self, grade=_mapped(self.grade, values), ideal=ideal, sources=sources)
+
     def without_repeats(self, duplicates: Mapping[str, str]) -> JudgedRun:
         """The same with grade 0 for every hit that repeats an earlier one: both of one group and graded above 0.
 
@@ -261,6 +270,13 @@ def judge(
         float32_tied_docs=ranking.float32_tied,
         only_in_run=len(set(run.queries) - set(qrels.queries)),
     )
+
+
+def _mapped(grades: Floats, values: Mapping[float, float]) -> Floats:
+    mapped = grades.copy()
+    for grade, value in values.items():
+        mapped[grades == grade] = value
+    return mapped
 
 
 def once_each(grade_of: Mapping[str, float], duplicates: Mapping[str, str]) -> dict[str, float]:

@@ -271,7 +271,7 @@ class Evaluator:
         named = parse_measures(measures)
         given = {key: value for key, value in (("rel", rel), ("docs", docs)) if value is not None}
         self.labels = tuple(label for label, _ in named)
-        self.measures = tuple(measure.with_defaults(**given).settled(self.qrels) for _, measure in named)
+        self.measures = tuple(measure.with_defaults(**given) for _, measure in named)
         self.how = _known_mean(mean)
         self.weights = None if weights is None else _checked_weights(_loaded(weights, read_weights), self.qrels)
         self.bounds = bounds

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.measures import REGISTRY, all_measures, parse_measure
+from cranfield.measures import REGISTRY, Measure, all_measures, parse_measure
 from cranfield.measures.advice import ADVICE
 
 from .conftest import Cranfield
@@ -47,6 +47,15 @@ def test_all_there_is_to_say_of_one(cranfield: Cranfield) -> None:
         "Default: the whole ranking.",
     ):
         assert text in out
+
+
+@pytest.mark.parametrize("kind", BUILT_IN, ids=lambda kind: kind.name)
+def test_every_measure_says_who_reads_and_what_is_ignored(cranfield: Cranfield, kind: type[Measure]) -> None:
+    out = " ".join(cranfield("measures", kind.name).out.split())
+    assert f" User {kind.user} Weight of ranks " in out and f" Ignores {kind.ignores} " in out
+    assert ("Weight of ranks depends on the ranking" in out) == (kind.plain().rank_weights(10) is None)
+    record = json.loads(cranfield("measures", kind.name, "--format", "json").out)
+    assert (record["user"], record["ignores"]) == (kind.user, kind.ignores)
 
 
 @pytest.mark.parametrize(

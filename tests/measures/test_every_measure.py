@@ -65,6 +65,13 @@ def test_a_measure_is_documented(kind):
 
 
 @each_kind
+def test_a_measure_says_in_a_sentence_each_who_reads_and_what_it_ignores(kind):
+    for sentence in (kind.user, kind.ignores):
+        assert sentence.endswith(".") and ". " not in sentence
+    assert kind.ignores.startswith("Ignores ")
+
+
+@each_kind
 def test_a_measure_of_quality_names_its_source(kind):
     assert kind.reference or kind.aggregate == "sum"
 
@@ -215,8 +222,7 @@ def test_an_empty_list_has_the_value_of_a_missing_query():
 @pytest.mark.parametrize("seed", SEVERAL_SEEDS)
 def test_splitting_queries_into_batches_changes_no_bit(seed, ties):
     case = full_case(seed, queries=7, docs=30, scores=9 if seed % 2 else None)
-    # what is taken from the qrels as a whole is settled before they are split
-    measures = [measure.settled(case.qrels()) for measure in MEASURES]
+    measures = MEASURES
     together = case.values(measures, ties)
     rng = random.Random(seed)
     for size in (1, 4):
@@ -304,7 +310,7 @@ def recomputed(text: str) -> float:
 def test_an_explanation_ends_at_the_value_and_its_rows_recompute_it(kind, seed):
     case = full_case(seed, queries=4 if SOAK else 2, scores=4 if seed % 2 else None)
     qrels, run = case.qrels(), as_run(case.run)
-    measures = list(dict.fromkeys(measure.settled(qrels) for measure in variants(kind)))
+    measures = list(dict.fromkeys(measure for measure in variants(kind)))
     values = case.values(measures, missing_is_zero=False)
     for measure in measures:
         for query in qrels.queries:
@@ -336,3 +342,17 @@ def test_the_random_collections_have_what_measures_need():
     case = full_case(0)
     assert case.qrels().has_subtopics and set(case.qrels().extra) == {"stratum", "subgroup", "method", "probability"}
     assert case.qrels().to_dict() == qrels
+
+
+def test_a_gain_map_puts_other_values_in_place_of_grades_for_any_measure():
+    """The same as mapping the qrels, for a measure that has no gains of its own."""
+    qrels = {"q": {"a": 1, "b": 2, "c": 0, "d": 3}}
+    run = {"q": {"a": 4.0, "x": 3.0, "b": 2.0, "d": 1.0}}
+    values = {1: 0.2, 2: 0.5, 3: 1}
+    mapped = {"q": {doc: values.get(grade, grade) for doc, grade in qrels["q"].items()}}
+    for name in ("ERR", "RBP", "INST", "AP", "Compat", "Bpref", "SetF", "NERR8@5", "infAP"):
+        plain = evaluate(mapped, run, [name]).mean(name)
+        for parameter in ("gain", "gains"):
+            measure, _, at = name.partition("@")
+            with_map = f"{measure}({parameter}={{1:0.2,2:0.5,3:1}}){'@' + at if at else ''}"
+            assert evaluate(qrels, run, [with_map]).mean(with_map) == pytest.approx(plain, abs=1e-12)

@@ -152,9 +152,9 @@ def test_an_unknown_name_says_where_those_that_are_known_are_listed():
 
 
 def test_an_unknown_parameter_names_those_that_are_known():
-    with pytest.raises(MeasureError, match="P has no parameter 'relevance': it has cutoff, rel, judged_only"):
+    with pytest.raises(MeasureError, match="P has no parameter 'relevance': it has cutoff, rel, gain, judged_only"):
         parse_measure("P(relevance=2)@5")
-    with pytest.raises(MeasureError, match="NumQ has no parameter 'rel': it has judged_only"):
+    with pytest.raises(MeasureError, match="NumQ has no parameter 'rel': it has gain, judged_only"):
         parse_measure("NumQ(rel=2)")
 
 

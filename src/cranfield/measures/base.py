@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from cranfield.collection import Floats, Qrels
+from cranfield.collection import Floats
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.judged import JudgedRun
 
@@ -97,6 +97,34 @@ class Parameter:
         raise MeasureError(f"{name}={value!r}: expected {self.range()}.")
 
 
+class GainMap(dict[float, float]):
+    """Gains by grade, hashable because measures are."""
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(sorted(self.items())))
+
+
+class Gain(Parameter):
+    """A map from grade to gain, or one of the choices."""
+
+    def check(self, name: str, value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return self._map(name, value)
+        if isinstance(value, str) and value in self.choices:
+            return value
+        raise MeasureError(f"{name}={value!r}: expected {self.range()}.")
+
+    def _map(self, name: str, value: Mapping[Any, Any]) -> Mapping[float, float]:
+        number = Parameter("a gain")
+        try:
+            return GainMap({float(number.check(name, k)): float(number.check(name, v)) for k, v in value.items()})
+        except MeasureError:
+            raise MeasureError(f"{name}={value!r}: expected grades and gains that are numbers.") from None
+
+    def range(self) -> str:
+        return f"{super().range()}, or a map such as {{1:1,2:3}}" if self.choices else "a map such as {1:1,2:3}"
+
+
 class Flag(Parameter):
     """A parameter that is True or False."""
 
@@ -124,6 +152,9 @@ _QRELS_COLUMNS = {
     "method": "prels, in five columns: query doc grade method probability",
     "probability": "prels, in five columns: query doc grade method probability",
 }
+GAIN = Gain(
+    "put other values in place of grades: {grade: value}; grades that are not named stay", examples=({1: 0.5, 2: 2},)
+)
 CUTOFF = Parameter("how many documents from the top count", least=1, most=MANY, whole=True, examples=(10, 1, 3))
 REL = Parameter("the lowest grade that counts as relevant", examples=(2, -1, 0.5))
 JUDGED_ONLY = Flag("leave documents without a judgment out of the ranking first")
@@ -139,6 +170,7 @@ class Measure:
     explained by the same numbers that compute it.
     """
 
+    gain: Any = None
     judged_only: bool = False
     repeats: bool = True
 
@@ -147,6 +179,8 @@ class Measure:
     title: ClassVar[str] = ""
     formula: ClassVar[str] = ""  # LaTeX, shown as MathML in the docs
     about: ClassVar[str] = ""  # the user model in a sentence, and what the measure ignores
+    user: ClassVar[str] = ""  # who reads how, or whose question it answers, in one sentence
+    ignores: ClassVar[str] = ""  # what makes no difference to it, in one sentence
     reference: ClassVar[str] = ""
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
@@ -158,7 +192,11 @@ class Measure:
     parameters: ClassVar[Mapping[str, Parameter]] = {}
     required: ClassVar[tuple[str, ...]] = ()
     at: ClassVar[str] = "cutoff"  # the parameter that `@` sets
-    synonyms: ClassVar[Mapping[str, Mapping[Any, tuple[str, Any]]]] = {}  # other tools' parameters
+    synonyms: ClassVar[Mapping[str, Mapping[Any, tuple[str, Any]]]] = {  # other tools' parameters
+        "gains": {None: ("gain", None)}
+    }
+    has_own_gains: ClassVar[bool] = False  # whether it knows what a gain is, and maps grades itself
+    judgments_matter: ClassVar[bool] = True  # whether the grade of a document can change the value
     needs: ClassVar[tuple[str, ...]] = ()  # which Extras it cannot do without
     qrels_columns: ClassVar[tuple[str, ...]] = ()  # which further columns of the qrels it cannot do without
     # how the value comes from the sum of the terms and the normaliser, as an expression that Python can evaluate too
@@ -171,7 +209,8 @@ class Measure:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.parameters = {**cls.parameters, "judged_only": JUDGED_ONLY, "repeats": REPEATS}
+        gain = cls.parameters.get("gain", GAIN)
+        cls.parameters = {**cls.parameters, "gain": gain, "judged_only": JUDGED_ONLY, "repeats": REPEATS}
         if cls.__dict__.get("name"):
             cls.register()
 
@@ -223,6 +262,11 @@ class Measure:
         return cls(**{**needed, **cls.example})
 
     @property
+    def shown_formula(self) -> str:
+        """The formula as the parameters make it."""
+        return self.formula
+
+    @property
     def is_binary(self) -> bool:
         """Whether the measure needs a lowest relevant grade."""
         return "rel" in self.parameters
@@ -231,10 +275,6 @@ class Measure:
         """The same with parameters that it has but that were not given."""
         open_ones = {k: v for k, v in defaults.items() if k in self.parameters and getattr(self, k) is None}
         return dataclasses.replace(self, **open_ones) if open_ones else self
-
-    def settled(self, qrels: Qrels) -> Self:
-        """The same with the parameters that were not given and are taken from the qrels, whole as they are here."""
-        return self
 
     @property
     def lowest_relevant(self) -> float:
@@ -264,6 +304,8 @@ class Measure:
         for column in self.qrels_columns:
             if column not in judged.sources.qrels.extra:
                 raise MeasureError(f"{self} needs {_QRELS_COLUMNS.get(column, f'qrels with a column {column}')}.")
+        if isinstance(self.gain, Mapping) and not self.has_own_gains:
+            judged = judged.regraded(self.gain)
         shown = judged.condensed if self.judged_only else judged
         return shown if self.repeats else shown.without_repeats(extras.duplicates or {})
 

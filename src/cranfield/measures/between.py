@@ -45,6 +45,7 @@ class Both:
 class _Between(Measure):
     """A measure of two rankings of the same query."""
 
+    judgments_matter: ClassVar = False
     needs: ClassVar = ("against",)
     is_quality: ClassVar = False
     nothing_found: ClassVar = "whatever the other run finds: relevance plays no part"
@@ -133,6 +134,10 @@ class RBO(_Between):
         "rank (variant w), in unknown order (a), or so but with full agreement of a list with itself (b). The common "
         "truncated sum, which gives identical lists less than 1, is none of these."
     )
+    user: ClassVar = "A user compares two lists from the top and goes on from each depth to the next with chance p."
+    ignores: ClassVar = (
+        "Ignores judgments altogether, and the order within a depth beyond which documents both lists have there."
+    )
     reference: ClassVar = (
         "Webber, Moffat & Zobel, A similarity measure for indefinite rankings, TOIS 28, 2010; "
         "Corsi & Urbano, The treatment of ties in rank-biased overlap, SIGIR 2024"
@@ -196,6 +201,11 @@ class Tau(_Between):
         "Overlap. Documents of equal score are ordered by the tie rule, or are ties that count for neither, out of all "
         "pairs (variant a) or of those not tied (b). 0 where there is no pair."
     )
+    user: ClassVar = "An experimenter asks whether two runs put the documents that both retrieve in the same order."
+    ignores: ClassVar = (
+        "Ignores judgments, documents that only one run has, and whether a pair in the wrong order stands at the top "
+        "or at the bottom."
+    )
     reference: ClassVar = "Kendall, A new measure of rank correlation, Biometrika 30, 1938"
     low: ClassVar = -1.0
     parameters: ClassVar = {"variant": Parameter("take equal scores as ties, and how", choices=("a", "b"))}
@@ -234,6 +244,13 @@ class TauAP(_Between):
         "rule, or are ties: the mean over the run's orders (variant a; the truth is ordered by the tie rule), or a "
         "symmetric correlation with ties in both (b). 0 where it is undefined."
     )
+    user: ClassVar = (
+        "An experimenter takes the other run as the truth and asks whether the documents above a random shared one "
+        "belong there."
+    )
+    ignores: ClassVar = (
+        "Ignores judgments, documents that only one run has, and the order among those above each document."
+    )
     reference: ClassVar = (
         "Yilmaz, Aslam & Robertson, A new rank correlation coefficient for information retrieval, SIGIR 2008; "
         "Urbano & Marrero, The treatment of ties in AP correlation, ICTIR 2017"
@@ -264,6 +281,10 @@ class Overlap(_Between):
         "How many documents a user who reads the first k of one run has seen of the other's. Ignores their order. "
         "Where both lists are shorter than k, the length of the longer one takes its place; without a cutoff likewise."
     )
+    user: ClassVar = (
+        "A user reads the first k documents of one run and asks how many of the other's first k were among them."
+    )
+    ignores: ClassVar = "Ignores judgments, the order within the first k and everything below."
     reference: ClassVar = "Webber, Moffat & Zobel, A similarity measure for indefinite rankings, TOIS 28, 2010"
     parameters: ClassVar = {"cutoff": CUTOFF}
 

@@ -75,6 +75,11 @@ class P(_Cut):
         "A user reads exactly k documents, in whatever order. A list shorter than k counts as filled up with "
         "non-relevant documents. Ignores how many relevant documents there are."
     )
+    user: ClassVar = "A user reads k documents and counts the relevant ones."
+    ignores: ClassVar = (
+        "Ignores the order within the first k, everything below, degrees of relevance and how many relevant "
+        "documents there are."
+    )
     reference: ClassVar = _TREC
     lacks: ClassVar = {"perfect": "A user who reads more documents than are relevant cannot find only relevant ones."}
     required: ClassVar = ("cutoff",)
@@ -106,6 +111,8 @@ class R(_Cut):
         "A user, or a reranker, takes k documents and must not miss a relevant one. Cannot reach 1 where more than "
         "k documents are relevant."
     )
+    user: ClassVar = "A user reads k documents and must not miss a relevant one."
+    ignores: ClassVar = "Ignores the order within the first k, everything below, and degrees of relevance."
     reference: ClassVar = _TREC
     lacks: ClassVar = {"perfect": "Fewer documents may be read than are relevant."}
     required: ClassVar = ("cutoff",)
@@ -129,6 +136,11 @@ class Success(_Cut):
     title: ClassVar = "Success at k"
     formula: ClassVar = r"\left[\, \sum_{i=1}^{k} \mathrm{rel}_i > 0 \,\right]"
     about: ClassVar = "A user is content with one relevant document on the first page. Also called hit rate."
+    user: ClassVar = "A user reads k documents and is content with one relevant document."
+    ignores: ClassVar = (
+        "Ignores where in the first k it stands, all further relevant documents, everything below, degrees of "
+        "relevance and how many relevant documents there are."
+    )
     reference: ClassVar = _TREC
     required: ClassVar = ("cutoff",)
     tasks: ClassVar = ("known-item", "rag")
@@ -167,6 +179,10 @@ class AP(_Cut):
         "most. With a cutoff the sum is divided by R, or by min(R, k) with denominator='min(R,k)'. With "
         "ties='group' documents of equal score are one step, as in scikit-learn."
     )
+    user: ClassVar = (
+        "A user looks for a random relevant document, reads down to it and counts how many of those read are relevant."
+    )
+    ignores: ClassVar = "Ignores degrees of relevance, and everything below the last relevant document or the cutoff."
     reference: ClassVar = _TREC
     tasks: ClassVar = ("recall",)
     parameters: ClassVar = {
@@ -174,6 +190,10 @@ class AP(_Cut):
         "denominator": Parameter("what the sum is divided by", choices=("R", "min(R,k)")),
         "ties": Parameter("take documents of equal score as one step", choices=("group",)),
     }
+
+    @property
+    def shown_formula(self) -> str:
+        return self.formula if self.denominator == "R" else self.formula.replace("{R}", r"{\min(R, k)}")
 
     def terms(self, judged: JudgedRun) -> Floats:
         if self.ties == "group":
@@ -207,6 +227,11 @@ class RR(_Cut):
         "A user wants one document and stops there; each rank costs more than the next. Ignores everything after "
         "the first relevant document."
     )
+    user: ClassVar = "A user reads down to the first relevant document and stops there."
+    ignores: ClassVar = (
+        "Ignores everything after the first relevant document, degrees of relevance and how many relevant documents "
+        "there are."
+    )
     reference: ClassVar = "Voorhees, The TREC-8 question answering track report, 1999"
     tasks: ClassVar = ("known-item", "rag")
 
@@ -235,6 +260,8 @@ class Rprec(_Ranked):
     normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{1}{R} \sum_{i=1}^{R} \mathrm{rel}_i"
     about: ClassVar = "A user reads as many documents as there are relevant ones: there precision equals recall."
+    user: ClassVar = "A user reads as many documents as there are relevant ones and counts those that are."
+    ignores: ClassVar = "Ignores the order within the first R, everything below, and degrees of relevance."
     reference: ClassVar = _TREC
     tasks: ClassVar = ("recall",)
 
@@ -261,6 +288,8 @@ class Breakeven(Rprec):
         "Precision is found/i and recall found/R, so the two are equal at rank R and (unless both are 0) nowhere "
         "else: the value is that of Rprec."
     )
+    user: ClassVar = "A user reads down to the rank where precision and recall are equal, which is R."
+    ignores: ClassVar = "Ignores the order within the first R, everything below, and degrees of relevance."
     reference: ClassVar = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"
 
 
@@ -276,6 +305,13 @@ class SearchLength(_Ranked):
     about: ClassVar = (
         "How much a user reads in vain before the wanted number of relevant documents is found. Where the list ends "
         "before, all its non-relevant documents were read in vain: a lower bound."
+    )
+    user: ClassVar = (
+        "A user reads until the wanted number of relevant documents is found and counts what was read in vain."
+    )
+    ignores: ClassVar = (
+        "Ignores everything after the last wanted document, degrees of relevance and how many relevant documents "
+        "there are."
     )
     reference: ClassVar = "Cooper, Expected search length, American Documentation 19, 1968"
     high: ClassVar = np.inf
@@ -326,6 +362,10 @@ class IPrec(_Ranked):
         "A user reads on while precision gets better. The recall point is taken as the decimal number it is written "
         "as, so that 0.1 of 10 relevant documents is 1 document; trec_eval rounds: version 9 needs ⌊rR + 0.9⌋ "
         "documents, version 10 the whole number nearest to rR."
+    )
+    user: ClassVar = "A user reads until the given recall is reached, and on for as long as precision can get better."
+    ignores: ClassVar = (
+        "Ignores precision before the recall point, all but the best precision after it, and degrees of relevance."
     )
     reference: ClassVar = _MANNING
     required: ClassVar = ("recall",)
@@ -380,6 +420,11 @@ class InterpolatedAP(_Ranked):
         "The area below the precision–recall curve as it is drawn on paper. points=n takes n recall points evenly "
         "spaced from 0 to 1, points=(.25,.5,.75) just these."
     )
+    user: ClassVar = (
+        "A user wants some recall, each of the points equally likely, and reads on from it for as long as precision "
+        "can get better."
+    )
+    ignores: ClassVar = "Ignores drops of precision that are made good further down, and degrees of relevance."
     reference: ClassVar = _MANNING
     tasks: ClassVar = ("recall",)
     parameters: ClassVar = {
@@ -474,6 +519,11 @@ class LRAP(_Ranked):
     about: ClassVar = (
         "As AP, but documents of equal score all stand at the last rank of their group, whatever the tie rule, "
         "as in scikit-learn. 1 for a query without relevant documents."
+    )
+    user: ClassVar = "A user looks for a random relevant document and reads all documents scored at least as high."
+    ignores: ClassVar = (
+        "Ignores degrees of relevance, everything below the last relevant document, and any order among documents of "
+        "equal score."
     )
     reference: ClassVar = "Tsoumakas, Katakis & Vlahavas, Mining multi-label data, 2010"
     nothing_found: ClassVar = "0; 1 where nothing is relevant"

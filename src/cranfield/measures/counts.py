@@ -33,6 +33,8 @@ class NumQ(_Count):
     title: ClassVar = "Number of queries"
     formula: ClassVar = r"|Q|"
     about: ClassVar = "Counts the queries that the figures rest on."
+    user: ClassVar = "An experimenter asks how many queries the figures rest on."
+    ignores: ClassVar = "Ignores all that was retrieved and judged for them."
     nothing_found: ClassVar = "1 for each query"
 
     def per_query(self, judged: JudgedRun) -> Floats:
@@ -55,6 +57,8 @@ class NumRet(_Count):
     title: ClassVar = "Documents retrieved"
     formula: ClassVar = r"|\mathrm{retrieved}|"
     about: ClassVar = "Counts what the system returned, judged or not."
+    user: ClassVar = "An experimenter asks how many documents the system returned."
+    ignores: ClassVar = "Ignores ranks, and judgments unless rel is given."
     nothing_found: ClassVar = "the number of documents retrieved"
     parameters: ClassVar = {"rel": REL}
 
@@ -84,6 +88,8 @@ class NumRel(_Count):
     title: ClassVar = "Documents relevant"
     formula: ClassVar = r"R"
     about: ClassVar = "Counts the relevant documents in the qrels, retrieved or not."
+    user: ClassVar = "An experimenter asks how many relevant documents there are to find."
+    ignores: ClassVar = "Ignores the run, and degrees of relevance."
     nothing_found: ClassVar = "the number of relevant documents"
     parameters: ClassVar = {"rel": REL}
 
@@ -109,6 +115,10 @@ class NumRelRet(_Count):
     title: ClassVar = "Relevant documents retrieved"
     formula: ClassVar = r"|\mathrm{relevant} \cap \mathrm{retrieved}|"
     about: ClassVar = "Counts the relevant documents anywhere in the ranking."
+    user: ClassVar = "An experimenter asks how many relevant documents were found at all."
+    ignores: ClassVar = (
+        "Ignores ranks, degrees of relevance, how many relevant documents there are, and what else was retrieved."
+    )
     parameters: ClassVar = {"rel": REL}
 
     def terms(self, judged: JudgedRun) -> Floats:
@@ -128,6 +138,8 @@ class NumNonrelJudgedRet(_Count):
         "Counts what an assessor looked at and refused. Documents without a judgment, or with a negative grade, are "
         "not counted."
     )
+    user: ClassVar = "An experimenter asks how many documents were retrieved that an assessor has refused."
+    ignores: ClassVar = "Ignores ranks, relevant documents and documents without a judgment."
     parameters: ClassVar = {"rel": REL}
     nothing_found: ClassVar = "the number of judged documents retrieved"
 

@@ -196,6 +196,14 @@ class alpha_DCG(_Collective):
         "seen before (c). Divided by what documents relevant to all subtopics would reach, as in ndeval. At k = 1 "
         "ndeval does not divide: raw_at_1=True does as it does."
     )
+    user: ClassVar = (
+        "A user reads k documents, gets tired as in DCG, and is served less by each further document on the same "
+        "subtopic."
+    )
+    ignores: ClassVar = (
+        "Ignores everything below k, how relevant a document is to a subtopic, which subtopics are likelier, and "
+        "whether there are documents on all of them."
+    )
     reference: ClassVar = _ALPHA_NDCG
 
     def weight(self, rank: Ints) -> Floats:
@@ -217,6 +225,14 @@ class ERR_IA(_Collective):
         "Divided by what documents relevant to all subtopics would reach, as in ndeval. At k = 1 ndeval does not "
         "divide: raw_at_1=True does as it does."
     )
+    user: ClassVar = (
+        "A user interested in one of the subtopics, all equally likely, reads down and stops at each document on it "
+        "with chance α."
+    )
+    ignores: ClassVar = (
+        "Ignores everything below k, how relevant a document is to a subtopic, and how many documents there are on "
+        "each."
+    )
     reference: ClassVar = _ERR_IA
 
     def weight(self, rank: Ints) -> Floats:
@@ -237,6 +253,13 @@ class alpha_nDCG(_NovelCut):
     about: ClassVar = (
         "A user wants to learn of all subtopics and is served less by a document the more often its subtopics were "
         f"seen before. {_GREEDY}"
+    )
+    user: ClassVar = (
+        "A user reads k documents, gets tired as in DCG, and is served less by each further document on the same "
+        "subtopic."
+    )
+    ignores: ClassVar = (
+        "Ignores everything below k, how relevant a document is to a subtopic, and which subtopics are likelier."
     )
     reference: ClassVar = _ALPHA_NDCG
     lacks: ClassVar = {"range": _NOT_THE_BEST}
@@ -261,6 +284,13 @@ class nERR_IA(_NovelCut):
     about: ClassVar = (
         "A user is interested in one of the subtopics, all equally likely, and stops at a document on it with chance "
         f"α. {_GREEDY}"
+    )
+    user: ClassVar = (
+        "A user interested in one of the subtopics, all equally likely, reads down and stops at each document on it "
+        "with chance α."
+    )
+    ignores: ClassVar = (
+        "Ignores everything below k, how relevant a document is to a subtopic, and which subtopics are likelier."
     )
     reference: ClassVar = _ERR_IA
     lacks: ClassVar = {"range": _NOT_THE_BEST}
@@ -287,6 +317,14 @@ class NRBP(_Novel):
         "A user interested in one of S subtopics goes on to the next document with chance β and is served less by "
         "each further one on the same subtopic. The whole list counts. With α = 0 and β = 1 there is no bound to "
         "divide by, and the value is 0."
+    )
+    user: ClassVar = (
+        "A user interested in one of the subtopics goes on to the next document with chance β and is served less by "
+        "each further one on that subtopic."
+    )
+    ignores: ClassVar = (
+        "Ignores how relevant a document is to a subtopic, how many documents there are on each, and which subtopics "
+        "are likelier."
     )
     reference: ClassVar = _NRBP
     parameters: ClassVar = {
@@ -317,6 +355,11 @@ class nNRBP(NRBP):
         "A user interested in one of the subtopics goes on to the next document with chance β and is served less by "
         f"each further one on the same subtopic. {_GREEDY} 0 where nothing is relevant; ndeval prints NaN."
     )
+    user: ClassVar = (
+        "A user interested in one of the subtopics goes on to the next document with chance β and is served less by "
+        "each further one on that subtopic."
+    )
+    ignores: ClassVar = "Ignores how relevant a document is to a subtopic, and which subtopics are likelier."
     lacks: ClassVar = {"range": _NOT_THE_BEST}
 
     def normaliser(self, judged: JudgedRun) -> Floats:
@@ -336,6 +379,14 @@ class AP_IA(_Diverse):
     about: ClassVar = (
         "Each subtopic is a query of its own, and all are equally likely: what a user interested in one of them can "
         "expect. Ignores that one document may serve several. With a cutoff each sum is still divided by R_s."
+    )
+    user: ClassVar = (
+        "A user is interested in one of the subtopics, all equally likely, looks for a random document on it and "
+        "reads down to it."
+    )
+    ignores: ClassVar = (
+        "Ignores that one document may serve several subtopics, which subtopics are likelier, and how relevant a "
+        "document is to each."
     )
     reference: ClassVar = _INTENT_AWARE
     parameters: ClassVar = {"cutoff": CUTOFF, **_Diverse.parameters}
@@ -367,6 +418,13 @@ class P_IA(_Diverse):
     about: ClassVar = (
         "Each subtopic is a query of its own, and all are equally likely. A list shorter than k counts as filled up "
         "with non-relevant documents. A second document on a subtopic is worth as much as the first."
+    )
+    user: ClassVar = (
+        "A user interested in one of the subtopics, all equally likely, reads k documents and counts those on it."
+    )
+    ignores: ClassVar = (
+        "Ignores the order within the first k, everything below, how often a subtopic was seen before, and how many "
+        "documents there are on each."
     )
     reference: ClassVar = _INTENT_AWARE
     required: ClassVar = ("cutoff",)
@@ -404,6 +462,11 @@ class StRecall(_Diverse):
     about: ClassVar = (
         "A user wants one document on every subtopic. Ignores how high it stands within the first k, and all further "
         "documents on the subtopic."
+    )
+    user: ClassVar = "A user reads k documents and wants one on every subtopic."
+    ignores: ClassVar = (
+        "Ignores the order within the first k, everything below, all further documents on a subtopic, and how "
+        "relevant each is."
     )
     reference: ClassVar = (
         "Zhai, Cohen & Lafferty, Beyond independent relevance: methods and evaluation metrics for subtopic retrieval, "

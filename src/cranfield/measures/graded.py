@@ -10,31 +10,13 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.collection import Floats, Ints
-from cranfield.errors import EvaluationError, MeasureError
+from cranfield.errors import EvaluationError
 from cranfield.judged import JudgedRun
-from cranfield.measures.base import CUTOFF, REL, Measure, Parameter, share
+from cranfield.measures.base import CUTOFF, REL, Gain, Measure, Parameter, share
 from cranfield.measures.ties import mean_weight
 
 _JARVELIN = "Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20, 2002"
 DISCOUNTS = ("log(1+i)", "log(max(i,base))", "1/i")
-
-
-class GainMap(dict[float, float]):
-    """Gains by grade, hashable because measures are."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(tuple(sorted(self.items())))
-
-
-class _Gain(Parameter):
-    """`linear`, `exp`, or a map from grade to gain."""
-
-    def _map(self, name: str, value: Mapping[Any, Any]) -> Mapping[float, float]:
-        number = Parameter("a gain")
-        try:
-            return GainMap({float(number.check(name, k)): float(number.check(name, v)) for k, v in value.items()})
-        except MeasureError:
-            raise MeasureError(f"{name}={value!r}: expected grades and gains that are numbers.") from None
 
 
 @dataclass(frozen=True, repr=False)
@@ -43,9 +25,10 @@ class Gained(Measure):
 
     gain: str | Mapping[float, float] = "linear"
 
+    has_own_gains: ClassVar = True
     tasks: ClassVar[tuple[str, ...]] = ("graded",)
     parameters: ClassVar = {
-        "gain": _Gain(
+        "gain": Gain(
             "the gain of a grade: the grade, 2^grade − 1, or {grade: gain}",
             choices=("linear", "exp"),
             examples=("exp", {1: 0.3, 3: 9}),
@@ -90,6 +73,10 @@ class CG(Gained):
     title: ClassVar = "Cumulated gain"
     formula: ClassVar = r"\sum_{i=1}^{k} g_i"
     about: ClassVar = "A user adds up what each document gives, wherever it stands in the first k."
+    user: ClassVar = "A user reads k documents and adds up what each of them gives."
+    ignores: ClassVar = (
+        "Ignores the order within the first k, everything below, and how many relevant documents there are."
+    )
     reference: ClassVar = _JARVELIN
     high: ClassVar = math.inf
     parameters: ClassVar = {"cutoff": CUTOFF, **Gained.parameters}
@@ -143,6 +130,8 @@ class NCG(CG):
     normaliser_is: ClassVar[str] = "CG of the best ranking"
     formula: ClassVar = r"\frac{\mathrm{CG}@k}{\mathrm{ideal\ CG}@k}"
     about: ClassVar = "What share of the gain that k documents could give was had: a graded recall at k."
+    user: ClassVar = "A user reads k documents and asks for what share of the gain that k documents could have given."
+    ignores: ClassVar = "Ignores the order within the first k and everything below."
     high: ClassVar = 1.0
 
     def normaliser(self, judged: JudgedRun) -> Floats:
@@ -166,11 +155,27 @@ class DCG(CG):
         "A user goes down the list and gets tired: the deeper a document, the less of its gain is had. The gain is "
         "the grade, or 2^grade − 1 with gain='exp', or as a map says; the discount log(1+i), log(max(i,base)) or 1/i."
     )
+    user: ClassVar = (
+        "A user reads k documents and gets tired on the way, so that the deeper a document, the less of its gain is "
+        "had."
+    )
+    ignores: ClassVar = (
+        "Ignores everything below k, what was found before a document, and how many relevant documents there are."
+    )
     parameters: ClassVar = {
         **CG.parameters,
         "discount": Parameter("what the gain at rank i is divided by (1/i: by i)", choices=DISCOUNTS),
         "base": Parameter("the base of the logarithm", least=1.0000001, examples=(10, math.e, 1.5)),
     }
+
+    @property
+    def shown_formula(self) -> str:
+        gain = "2^{g_i} - 1" if self.gain == "exp" else "g_i"
+        base = "" if self.base == math.e else f"{self.base:g}"
+        log = rf"\log_{{{base}}}" if base else r"\ln"
+        below = {"1/i": "i", "log(1+i)": rf"{log}(1 + i)"}.get(self.discount, rf"{log} \max(i, {base or 'e'})")
+        terms = rf"\sum_{{i=1}}^{{k}} \frac{{{gain}}}{{{below}}}"
+        return terms if self.formula == DCG.formula else rf"\frac{{{terms}}}{{\mathrm{{ideal}}}}"
 
     def divisor(self, rank: Ints) -> Floats:
         if self.discount == "1/i":
@@ -193,6 +198,11 @@ class nDCG(DCG):
         "DCG as a share of the best possible, so that queries with few and with many relevant documents count alike. "
         "The ideal ranking is made of all judged documents and cut at k as well. 0 where nothing is relevant."
     )
+    user: ClassVar = (
+        "A user reads k documents, gets tired on the way, and asks for what share of the gain of the best ranking "
+        "was had."
+    )
+    ignores: ClassVar = "Ignores everything below k, and what was found before a document."
     high: ClassVar = 1.0
     tasks: ClassVar = ("graded", "web")
 
@@ -243,6 +253,8 @@ class IdealDCG(_WholeList):
         "No measure of a run: what nDCG divides by, from all judged documents by falling gain. Queries with much to "
         "find have a high one."
     )
+    user: ClassVar = "An experimenter asks how much discounted gain there is to have for a query."
+    ignores: ClassVar = "Ignores the run."
     reference: ClassVar = _JARVELIN
     high: ClassVar = math.inf
     is_quality: ClassVar = False
@@ -281,6 +293,11 @@ class nDCG_rel(_WholeList):
         "To nDCG what AP is to precision: each document with a gain contributes nDCG at its rank, and one that was "
         "not retrieved nDCG at the end of the list. Of trec_eval (ndcg_rel)."
     )
+    user: ClassVar = (
+        "A user looks for a random document with a gain, reads down to it and asks for what share of the best "
+        "possible gain was had by then."
+    )
+    ignores: ClassVar = "Ignores nDCG at the ranks of documents without a gain, unless the list ends there."
     lacks: ClassVar = {
         "swap": "A document moved up is measured at another rank, where the best ranking has other gains."
     }
@@ -332,6 +349,11 @@ class Rndcg(_WholeList):
         "a, a + b and the end of the list. trec_eval leaves the end out where the list is just one document longer "
         "than the best ranking (end='trec_eval'). 0 where nothing is relevant."
     )
+    user: ClassVar = (
+        "A user reads as many documents as there are highly relevant ones, then as there are relevant ones at all, "
+        "then the whole list, and asks each time for the share of the best gain."
+    )
+    ignores: ClassVar = "Ignores nDCG at all other ranks."
     parameters: ClassVar = {
         **Gained.parameters,
         "rel": REL,
@@ -389,6 +411,11 @@ class G(Gained):
         "A user pays for each document what the best one would give there (at least 1); what was paid beyond what was "
         "gained makes later gains less worth. Unlike nDCG, a rank costs nothing after a good document."
     )
+    user: ClassVar = (
+        "A user pays for each document what the best one would give there, and what was paid beyond what was gained "
+        "makes later gains less worth."
+    )
+    ignores: ClassVar = "Ignores how deep a document stands where all above it were as good as could be."
     reference: ClassVar = "Buckley, trec_eval 9 (measure G), 2008"
 
     def terms(self, judged: JudgedRun) -> Floats:
@@ -422,6 +449,11 @@ class BinG(Measure):
     about: ClassVar = (
         "As G with relevant and not relevant: a user is tired only by documents that are not relevant (n above). "
         "Unjudged documents count as not relevant."
+    )
+    user: ClassVar = "A user reads the whole list and is tired only by documents that are not relevant."
+    ignores: ClassVar = (
+        "Ignores how many relevant documents stand above one, everything below the last relevant one, and degrees of "
+        "relevance."
     )
     reference: ClassVar = "Buckley, trec_eval 9 (measure binG), 2008"
     tasks: ClassVar = ("recall",)

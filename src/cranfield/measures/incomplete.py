@@ -28,6 +28,13 @@ class Bpref(Measure):
         "For each relevant document retrieved, how many of the judged non-relevant ones (at most R) are above it. "
         "Documents without a judgment, or with a negative grade, are passed over."
     )
+    user: ClassVar = (
+        "A user takes a random relevant document and minds each document above it that an assessor has refused."
+    )
+    ignores: ClassVar = (
+        "Ignores documents without a judgment, the judged non-relevant ones after the first R, and degrees of "
+        "relevance."
+    )
     reference: ClassVar = "Buckley & Voorhees, Retrieval evaluation with incomplete information, SIGIR 2004"
     tasks: ClassVar = ("incomplete",)
     parameters: ClassVar = {"rel": REL}
@@ -67,6 +74,8 @@ class Judged(Measure):
         "No measure of quality: says how far the others can be trusted. A negative grade is no judgment "
         "(pooled, but not judged)."
     )
+    user: ClassVar = "An experimenter asks how far values over the first k documents can be trusted."
+    ignores: ClassVar = "Ignores whether documents are relevant, the order within the first k and everything below."
     reference: ClassVar = "Lu, Moffat & Culpepper, The effect of pooling and evaluation depth, 2016"
     nothing_found: ClassVar = "the share judged; 0 for an empty list"
     is_quality: ClassVar = False
@@ -106,6 +115,13 @@ class InfAP(Measure):
         "The precision at a relevant document is what to expect if those above it that were pooled (p) are relevant "
         "as often as those judged (r relevant, n not). What was never pooled counts as not relevant. For a stratified "
         "sample see xinfAP."
+    )
+    user: ClassVar = (
+        "An experimenter who judged only a random sample of the pool wants the AP that full judgments would give."
+    )
+    ignores: ClassVar = (
+        "Ignores degrees of relevance, that documents outside the pool may be relevant, and how uncertain the "
+        "estimate is."
     )
     reference: ClassVar = "Yilmaz & Aslam, Estimating average precision with incomplete judgments, CIKM 2006"
     tasks: ClassVar = ("incomplete",)
@@ -156,6 +172,8 @@ class Unjudged(Measure):
         "No measure of quality: a warning that the others rest on guesses. A list shorter than k counts as filled up "
         "with judged documents (Judged divides by its length). A negative grade is no judgment."
     )
+    user: ClassVar = "An experimenter asks how much of the first k documents values have to guess at."
+    ignores: ClassVar = "Ignores whether documents are relevant, the order within the first k and everything below."
     reference: ClassVar = "Lu, Moffat & Culpepper, The effect of pooling and evaluation depth, 2016"
     nothing_found: ClassVar = "the share unjudged; 0 for an empty list"
     more_is_better: ClassVar = False

@@ -122,6 +122,13 @@ class GroupAP(_OverGroups):
         "Users disagree on what is relevant: each group of judgments (the second column of the qrels) is a user, and "
         "all users of a query count alike. A group that found nothing relevant contributes 0."
     )
+    user: ClassVar = (
+        "A user drawn from the groups of judges looks for a random document relevant to them and reads down to it."
+    )
+    ignores: ClassVar = (
+        "Ignores degrees of relevance, how many judges a group has, and everything below the last document relevant "
+        "to a group."
+    )
     parameters: ClassVar = {"rel": REL}
 
     def of_group(self) -> Measure:
@@ -141,6 +148,10 @@ class GroupP(_OverGroups):
     about: ClassVar = (
         "Users disagree on what is relevant: the share of the first k documents that a user, drawn from the groups of "
         "judgments (the second column of the qrels), finds relevant."
+    )
+    user: ClassVar = "A user drawn from the groups of judges reads k documents and counts those relevant to them."
+    ignores: ClassVar = (
+        "Ignores the order within the first k, everything below, degrees of relevance, and how many judges a group has."
     )
     required: ClassVar = ("cutoff",)
     parameters: ClassVar = {"rel": REL, "cutoff": CUTOFF}
@@ -162,6 +173,14 @@ class GroupRprecMult(_OverGroups):
     about: ClassVar = (
         "Users disagree on what is relevant: each reads in proportion to what there is to find for them. Groups are "
         "those of the second column of the qrels."
+    )
+    user: ClassVar = (
+        "A user drawn from the groups of judges reads a multiple of as many documents as are relevant to them and "
+        "counts those that are."
+    )
+    ignores: ClassVar = (
+        "Ignores the order within the documents read, everything below, degrees of relevance, and how many judges a "
+        "group has."
     )
     required: ClassVar = ("multiple",)
     at: ClassVar = "multiple"

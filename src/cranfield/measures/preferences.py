@@ -52,6 +52,13 @@ class Compat(Measure):
         "as in Clarke's program; ir_measures stops where the longer list ends (depth='longest'), so that cutting a "
         "run changes what it is divided by. 0 where no grade is positive (Clarke leaves such queries out)."
     )
+    user: ClassVar = (
+        "A user compares the list with the best one from the top and goes on from each depth to the next with chance p."
+    )
+    ignores: ClassVar = (
+        "Ignores how much better one grade is than another, and the order within a depth beyond which documents both "
+        "lists have there."
+    )
     reference: ClassVar = (
         "Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 39, 2021; "
         "Clarke, Smucker & Vtyurina, Offline evaluation by maximum similarity to an ideal ranking, CIKM 2020"
@@ -207,6 +214,14 @@ class PGC(Compat):
         "where there is a circle, the one with most wins over losses comes next; of equals the one the run has higher. "
         "0 where nothing is preferred to anything."
     )
+    user: ClassVar = (
+        "A user compares the list with the one that goes against few preferences, from the top, and goes on from "
+        "each depth to the next with chance p."
+    )
+    ignores: ClassVar = (
+        "Ignores by how much one document is preferred to another, and which document without a preference stands at "
+        "a rank."
+    )
     reference: ClassVar = (
         "Clarke, Luo & Smucker, Evaluation measures based on preference graphs, SIGIR 2021; "
         "Eades, Lin & Smyth, A fast and effective heuristic for the feedback arc set problem, IPL 47, 1993"
@@ -252,6 +267,14 @@ class Accuracy(Measure):
         "under the ROC curve of the list. Documents without a judgment count as non-relevant; what was not retrieved "
         "does not matter. 1 where all retrieved are relevant, since no pair is wrong (ir_measures divides by zero); 0 "
         "where none is (ir_measures leaves such queries out of the mean)."
+    )
+    user: ClassVar = (
+        "A user takes a random relevant and a random non-relevant one of the first k documents and wants the "
+        "relevant one first."
+    )
+    ignores: ClassVar = (
+        "Ignores everything below k, how far apart the two stand, degrees of relevance, and relevant documents that "
+        "were not retrieved."
     )
     reference: ClassVar = "Hanley & McNeil, The meaning and use of the area under a ROC curve, Radiology 143, 1982"
     tasks: ClassVar = ("known-item",)

@@ -192,6 +192,12 @@ class Prefs(_OfPreferences):
         "above, or alone. Every preference counts alike, or every pair of documents (mean='pairs'), or every group "
         "of judges (mean='groups'). trec_eval breaks ties by doc id ascending here, everywhere else descending."
     )
+    user: ClassVar = (
+        "A judge who would rather have one of two documents reads down and is content if that one comes first."
+    )
+    ignores: ClassVar = (
+        "Ignores how far apart the two stand, by how much one is better, and documents that are in no preference."
+    )
     parameters: ClassVar = {
         "mean": Parameter("what counts alike", choices=("preferences", "pairs", "groups")),
         "which": WHICH,
@@ -263,6 +269,14 @@ class PrefsRnonrel(_OfPreferences):
         "than R only the first R count, and missing ones are taken as beaten. Akin to bpref, and of little use: "
         "trec_eval compares non-relevant documents with themselves, so that a perfect ranking may have 0.25."
     )
+    user: ClassVar = (
+        "A group of judges reads down and wants the better of two documents first, with as many non-relevant "
+        "documents as relevant ones."
+    )
+    ignores: ClassVar = (
+        "Ignores how many non-relevant documents were judged, how far apart two documents stand, and documents that "
+        "are in no preference."
+    )
     parameters: ClassVar = {"which": Parameter(WHICH.what, choices=("all", "ret"))}
     lacks: ClassVar = {
         "swap": "Non-relevant documents are compared with themselves, and only the first R of them count."
@@ -326,6 +340,10 @@ class NumPrefs(_OfPreferences):
     about: ClassVar = (
         "Counts the preferences of all groups of judges; of='fulfilled' those that the ranking fulfils, "
         "'fulfilled-ret' those of them with both documents retrieved."
+    )
+    user: ClassVar = "An experimenter asks how many preferences there are, or how many of them the ranking fulfils."
+    ignores: ClassVar = (
+        "Ignores how far apart two documents stand, by how much one is better, and documents that are in no preference."
     )
     high: ClassVar = np.inf
     aggregate: ClassVar = "sum"

@@ -34,6 +34,11 @@ class HitRate(Success):
         "A user is content with one relevant item. The mean over users is the share of them with a hit. The same as "
         "Success."
     )
+    user: ClassVar = "A user looks at k items and is content with one relevant item."
+    ignores: ClassVar = (
+        "Ignores where in the first k it stands, all further relevant items, everything below, degrees of relevance "
+        "and how many relevant items there are."
+    )
     reference: ClassVar = "Deshpande & Karypis, Item-based top-N recommendation algorithms, TOIS 22, 2004"
 
 
@@ -50,6 +55,12 @@ class MAPk(AP):
     about: ClassVar = (
         "AP@k divided by min(R, k), so that k relevant items on top are worth 1 however many there are: the MAP@k of "
         "Spark, Kaggle and ml_metrics. Search engines' AP@k divides by R."
+    )
+    user: ClassVar = (
+        "A user looks for a random one of the relevant items that k places could hold and reads down to it."
+    )
+    ignores: ClassVar = (
+        "Ignores everything below k, degrees of relevance, and by how many there are more than k relevant items."
     )
     reference: ClassVar = "McFee et al., The Million Song Dataset challenge, WWW 2012 (companion)"
     required: ClassVar = ("cutoff",)
@@ -112,12 +123,17 @@ class _OfCatalogue(_Lists):
 class Coverage(_OfCatalogue):
     """The share of the catalogue that is shown to anyone among the first k."""
 
+    judgments_matter: ClassVar = False
     name: ClassVar = "Coverage"
     title: ClassVar = "Catalogue coverage at k"
     formula: ClassVar = r"\frac{|\bigcup_q \mathrm{top}_k(q)|}{N}"
     about: ClassVar = (
         "No measure of quality: how much of a catalogue of N items (--docs) a system makes use of. The run's value "
         "counts an item once, however many queries show it; a query's value is the share its own list shows."
+    )
+    user: ClassVar = "The owner of a catalogue asks how much of it anyone is shown among the first k items."
+    ignores: ClassVar = (
+        "Ignores relevance, the order within the first k, everything below, and how often an item is shown."
     )
     reference: ClassVar = "Ge, Delgado-Battenfeld & Jannach, Beyond accuracy, RecSys 2010"
     nothing_found: ClassVar = "the share of the catalogue shown: relevance plays no part"
@@ -141,6 +157,7 @@ class Coverage(_OfCatalogue):
 class Gini(_OfCatalogue):
     """How unequally the items of the catalogue are shown among the first k: 0 all alike, 1 always the same one."""
 
+    judgments_matter: ClassVar = False
     name: ClassVar = "Gini"
     title: ClassVar = "Gini index of exposure at k"
     formula: ClassVar = r"\frac{1}{N-1} \sum_{j=1}^{N} (2j - N - 1)\, \frac{n_j}{\sum_l n_l}"
@@ -148,6 +165,10 @@ class Gini(_OfCatalogue):
         "No measure of quality: n_j is how many queries show an item, the least shown first; of the N items of the "
         "catalogue (--docs) those never shown count too. A query's value is that of its own list, which shows m items "
         "once: (N−m)/(N−1). 0 if nothing is shown. Divided by N − 1, so that 1 can be reached; some divide by N."
+    )
+    user: ClassVar = "The owner of a catalogue asks how evenly its items are shown among the first k."
+    ignores: ClassVar = (
+        "Ignores relevance, the order within the first k, everything below, and which items are shown often."
     )
     reference: ClassVar = (
         "Shani & Gunawardana, Evaluating recommendation systems, in Recommender Systems Handbook, 2011"
@@ -180,6 +201,7 @@ class Gini(_OfCatalogue):
 class Novelty(_Lists):
     """How surprising the first k items are: the mean of −log2 of their popularity."""
 
+    judgments_matter: ClassVar = False
     name: ClassVar = "Novelty"
     title: ClassVar = "Novelty at k"
     formula: ClassVar = r"\frac{1}{k} \sum_{i=1}^{k} \log_2 \frac{U}{\max(u_i, 1)}"
@@ -189,6 +211,8 @@ class Novelty(_Lists):
         "recommends what is popular, or the run itself. An item that none has counts as one that a single query has. "
         "A list shorter than k is averaged as it is."
     )
+    user: ClassVar = "A user looks at k items and asks how little known they are to others."
+    ignores: ClassVar = "Ignores relevance, the order within the first k and everything below."
     reference: ClassVar = (
         "Zhou et al., Solving the apparent diversity–accuracy dilemma of recommender systems, PNAS 107, 2010"
     )

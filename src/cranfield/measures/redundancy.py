@@ -27,6 +27,7 @@ class FactRecall(Measure):
 
     cutoff: int | None = None
 
+    judgments_matter: ClassVar = False
     name: ClassVar = "FactRecall"
     aliases: ClassVar = ("EntityRecall",)
     title: ClassVar = "Recall over facts or entities"
@@ -35,6 +36,10 @@ class FactRecall(Measure):
         "A user, or the prompt of a language model, needs each fact once, in whatever document. A fact counts for the "
         "first document that has it. Judgments do not matter, only the file of facts: query, document, fact. 0 where a "
         "query has no facts."
+    )
+    user: ClassVar = "A user reads k documents and needs each fact once, in whatever document."
+    ignores: ClassVar = (
+        "Ignores judgments, the order within the first k, everything below, and further documents with the same fact."
     )
     reference: ClassVar = "Voorhees, Overview of the TREC 2003 question answering track (nugget recall), 2003"
     tasks: ClassVar = ("recall", "rag")

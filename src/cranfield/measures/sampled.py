@@ -168,6 +168,14 @@ class xinfAP(_StratifiedBinary):
         "drawn and Q relevant documents above it. Documents outside the pool count as non-relevant. An estimate, so "
         "that it may exceed 1. M is depth, 1000 as in sample_eval; infAP is trec_eval's, for one stratum."
     )
+    user: ClassVar = (
+        "An experimenter who judged only a stratified sample of the pool wants the AP that judging all of it would "
+        "give."
+    )
+    ignores: ClassVar = (
+        "Ignores degrees of relevance, that documents outside the pool may be relevant, and how uncertain the "
+        "estimate is."
+    )
     reference: ClassVar = _XINFAP
     high: ClassVar = math.inf
     lacks: ClassVar = {"swap": _ESTIMATE}
@@ -211,6 +219,11 @@ class infNDCG(_Stratified):
         "grade, which need not be whole. An estimate, so that it may exceed 1. Grades go by their value; sample_eval "
         "sorts them as text, so that 10 comes after 2."
     )
+    user: ClassVar = (
+        "An experimenter who judged only a stratified sample of the pool wants the nDCG that judging all of it would "
+        "give."
+    )
+    ignores: ClassVar = "Ignores that documents outside the pool may be relevant, and how uncertain the estimate is."
     reference: ClassVar = _XINFAP
     high: ClassVar = math.inf
     lacks: ClassVar = {"swap": _ESTIMATE}
@@ -271,6 +284,14 @@ class iP(_StratifiedBinary):
         "drawn and Q of those are relevant, and each of the P counts that share. The smoothing ε = 0.00001 lets "
         "documents of a stratum of which none was drawn count 1/3."
     )
+    user: ClassVar = (
+        "An experimenter who judged only a stratified sample of the pool wants the P@k that judging all of it would "
+        "give."
+    )
+    ignores: ClassVar = (
+        "Ignores the order within the first k, everything below, degrees of relevance, that documents outside the "
+        "pool may be relevant, and how uncertain the estimate is."
+    )
     reference: ClassVar = _XINFAP
     nothing_found: ClassVar = "a little above 0, by the smoothing"
     required: ClassVar = ("cutoff",)
@@ -300,6 +321,14 @@ class infIPrec(_StratifiedBinary):
         "What the interpolated precision would be if the whole pool were judged, by the estimated number of relevant "
         "documents among the first k. As in sample_eval (iprec@rec) the rank before the recall point counts too, and "
         "going up the list at most one of the points 0, 0.1, … 1 is passed at each rank."
+    )
+    user: ClassVar = (
+        "An experimenter who judged only a stratified sample of the pool wants the interpolated precision that "
+        "judging all of it would give."
+    )
+    ignores: ClassVar = (
+        "Ignores all but the best precision from the recall point on, degrees of relevance, that documents outside "
+        "the pool may be relevant, and how uncertain the estimate is."
     )
     reference: ClassVar = _XINFAP
     nothing_found: ClassVar = "a little above 0, by the smoothing"
@@ -363,6 +392,14 @@ class inum_rel(_StratifiedBinary):
     title: ClassVar = "Inferred number of relevant documents"
     formula: ClassVar = r"\hat R = \sum_s N_s\, \frac{r_s}{n_s}"
     about: ClassVar = "Each relevant document of a stratum stands for the N/n documents of which one was drawn."
+    user: ClassVar = (
+        "An experimenter who judged only a stratified sample of the pool asks how many relevant documents there are "
+        "in it."
+    )
+    ignores: ClassVar = (
+        "Ignores the run, degrees of relevance, that documents outside the pool may be relevant, and how uncertain "
+        "the estimate is."
+    )
     reference: ClassVar = _XINFAP
     high: ClassVar = math.inf
     is_quality: ClassVar = False
@@ -401,6 +438,14 @@ class inum_rel_ret(_StratifiedBinary):
     about: ClassVar = (
         "Of the P retrieved documents of a stratum, J were drawn and Q of those are relevant, and each of the P counts "
         "that share."
+    )
+    user: ClassVar = (
+        "An experimenter who judged only a stratified sample of the pool asks how many relevant documents were "
+        "retrieved."
+    )
+    ignores: ClassVar = (
+        "Ignores the order, degrees of relevance, that documents outside the pool may be relevant, and how uncertain "
+        "the estimate is."
     )
     reference: ClassVar = _XINFAP
     high: ClassVar = math.inf
@@ -525,6 +570,11 @@ class statAP(_DrawnBinary):
         "chose (methods 0 and 2) counts as drawn with chance 1. An estimate, so that it may exceed 1. 0 where nothing "
         "is relevant or nothing was drawn by chance; the script of the Million Query track leaves such queries out."
     )
+    user: ClassVar = (
+        "An experimenter who judged only documents drawn with known chances wants the AP that full judgments would "
+        "give."
+    )
+    ignores: ClassVar = "Ignores degrees of relevance, and how uncertain the estimate is (see varAP)."
     reference: ClassVar = _STATAP
     high: ClassVar = math.inf
     lacks: ClassVar = {"swap": _CHANCE}
@@ -554,6 +604,10 @@ class varAP(_DrawnBinary):
     about: ClassVar = (
         "How far statAP may be off: no measure of quality. n documents are judged and m of them retrieved; P@i is 0 "
         "for a relevant document that was not. At most 1. The variance of a mean over T queries is their sum over T²."
+    )
+    user: ClassVar = "An experimenter asks how far statAP may be off for having judged only a sample."
+    ignores: ClassVar = (
+        "Ignores degrees of relevance, and all other reasons to be off, such as the choice of queries and of assessors."
     )
     reference: ClassVar = _STATAP
     more_is_better: ClassVar = False
@@ -626,6 +680,14 @@ class statP(_DrawnBinary):
         "it may exceed 1. A list shorter than k counts as filled up; with pad=False its value is 0, as in the script "
         "of the Million Query track."
     )
+    user: ClassVar = (
+        "An experimenter who judged only documents drawn with known chances wants the P@k that full judgments would "
+        "give."
+    )
+    ignores: ClassVar = (
+        "Ignores the order within the first k, everything below, degrees of relevance, and how uncertain the "
+        "estimate is."
+    )
     reference: ClassVar = _STATAP
     high: ClassVar = math.inf
     required: ClassVar = ("cutoff",)
@@ -660,6 +722,14 @@ class statRprec(_DrawnBinary):
         "What R-precision would be if all were judged, at the estimated number of relevant documents; for a list "
         "shorter than that the sum is divided by the estimate itself, not rounded. May exceed 1."
     )
+    user: ClassVar = (
+        "An experimenter who judged only documents drawn with known chances wants the R-precision that full "
+        "judgments would give."
+    )
+    ignores: ClassVar = (
+        "Ignores the order down to the estimated R, everything below, degrees of relevance, and how uncertain the "
+        "estimate is."
+    )
     reference: ClassVar = _STATAP
     high: ClassVar = math.inf
     lacks: ClassVar = {"swap": _CHANCE}
@@ -688,6 +758,10 @@ class statNDCG(_Drawn):
         "nDCG as the script of the Million Query track has it beside statAP: the chances to be drawn do not enter. "
         "A negative grade gains nothing; in the script it gains −1."
     )
+    user: ClassVar = (
+        "An experimenter asks for nDCG over the documents that were drawn to be judged, as if there were no others."
+    )
+    ignores: ClassVar = "Ignores everything below the cutoff, and the chances with which documents were drawn."
     reference: ClassVar = _STATAP
     parameters: ClassVar = {"cutoff": CUTOFF, **_Drawn.parameters}
 

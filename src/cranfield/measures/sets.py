@@ -54,6 +54,10 @@ class SetP(_OfSet):
         "A user reads all that was retrieved; what was missed does not matter. relative=True takes it as a share of "
         "the best that a set of this size can reach."
     )
+    user: ClassVar = "A user reads all that was retrieved and counts the relevant documents."
+    ignores: ClassVar = (
+        "Ignores the order, degrees of relevance and, unless relative, how many relevant documents were missed."
+    )
     reference: ClassVar = _CLEVERDON
     tasks: ClassVar[tuple[str, ...]] = ("sets",)
     parameters: ClassVar = {
@@ -77,6 +81,10 @@ class SetRelP(SetP):
     normaliser_is: ClassVar[str] = "min(retrieved, R)"
     formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|}{\min(|\mathrm{retrieved}|, R)}"
     about: ClassVar = "As SetP(relative=True): 1 where no set of this size could have been better."
+    user: ClassVar = "A user reads all that was retrieved and asks how many of those that could have been relevant are."
+    ignores: ClassVar = (
+        "Ignores the order, degrees of relevance, and relevant documents beyond those that a set of this size can hold."
+    )
     reference: ClassVar = _TREC_EVAL
 
 
@@ -89,6 +97,8 @@ class SetR(_OfSet):
     normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|}{R}"
     about: ClassVar = "A user must not miss anything; how much else comes along does not matter."
+    user: ClassVar = "A user reads all that was retrieved and must not miss a relevant document."
+    ignores: ClassVar = "Ignores the order, degrees of relevance, and how much else was retrieved."
     reference: ClassVar = _CLEVERDON
     tasks: ClassVar = ("sets", "recall")
 
@@ -110,6 +120,10 @@ class SetF(_OfSet):
         "Recall is worth β times as much as precision. β is the one of the slides: trec_eval's set_F and "
         "ir_measures' SetF take β² in its place."
     )
+    user: ClassVar = (
+        "A user reads all that was retrieved and minds what was missed β times as much as what was read in vain."
+    )
+    ignores: ClassVar = "Ignores the order, degrees of relevance, and the documents rightly left out."
     reference: ClassVar = _RIJSBERGEN
     tasks: ClassVar = ("sets",)
     parameters: ClassVar = {
@@ -147,6 +161,8 @@ class SetAP(_OfSet):
     normaliser_is: ClassVar[str] = "documents retrieved times relevant documents"
     formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|^2}{|\mathrm{retrieved}| \cdot R}"
     about: ClassVar = "A user reads all that was retrieved; finding all and finding nothing else both count."
+    user: ClassVar = "A user reads all that was retrieved and minds both what was missed and what was read in vain."
+    ignores: ClassVar = "Ignores the order, degrees of relevance, and the documents rightly left out."
     reference: ClassVar = _TREC_EVAL
     tasks: ClassVar = ("sets",)
 
@@ -190,6 +206,10 @@ class Fallout(_OfCollection):
     normaliser_is: ClassVar[str] = "documents that are not relevant"
     formula: ClassVar = r"\frac{|\mathrm{retrieved} \setminus \mathrm{relevant}|}{N - R}"
     about: ClassVar = "How much of the rubbish comes along; needs the number N of documents in the collection."
+    user: ClassVar = (
+        "A user reads all that was retrieved and minds the share of all non-relevant documents that came along."
+    )
+    ignores: ClassVar = "Ignores the order, degrees of relevance, and which relevant documents were found or missed."
     reference: ClassVar = _CLEVERDON
     more_is_better: ClassVar = False
     nothing_found: ClassVar = "the share of non-relevant documents retrieved; 0 for an empty list"
@@ -216,6 +236,12 @@ class SetAccuracy(_OfCollection):
     formula: ClassVar = r"\frac{a + d}{N}"
     about: ClassVar = (
         "Nearly 1 for every system, since nearly all documents are rightly left out: a reason not to use it."
+    )
+    user: ClassVar = (
+        "A user treats the retrieved documents as relevant and all others as not, and asks how often that is right."
+    )
+    ignores: ClassVar = (
+        "Ignores the order, degrees of relevance, and whether an error is a document missed or one too many."
     )
     reference: ClassVar = _RIJSBERGEN
     nothing_found: ClassVar = "the share of documents rightly left out"
@@ -265,6 +291,8 @@ class Utility(_OfSet):
         "prices the relevant documents missed (c), p4 those rightly left out (d), which needs the size of the "
         "collection (docs=…). A query with many relevant documents counts more than one with few."
     )
+    user: ClassVar = "A user reads all that was retrieved, gains by each relevant document and pays for each other one."
+    ignores: ClassVar = "Ignores the order, degrees of relevance and, with the default prices, what was missed."
     reference: ClassVar = "Lewis, The TREC-4 filtering track, 1995"
     low: ClassVar = -np.inf
     high: ClassVar = np.inf

@@ -35,6 +35,11 @@ class RelativeP(P):
         "A user reads k documents and asks how many of those that could have been relevant are: precision where "
         "k < R, recall where k > R. BEIR calls it R_cap."
     )
+    user: ClassVar = "A user reads k documents and asks how many of those that could have been relevant are."
+    ignores: ClassVar = (
+        "Ignores the order within the first k, everything below, degrees of relevance, and by how many there are "
+        "more than k relevant documents."
+    )
     lacks: ClassVar = {}
 
     def normaliser(self, judged: JudgedRun) -> Floats:
@@ -59,6 +64,10 @@ class RprecMult(Rprec):
         "A user reads in proportion to what there is to find. RprecMult@1 is R-precision; the number of documents is "
         "⌊xR + 0.9⌋, as in trec_eval."
     )
+    user: ClassVar = (
+        "A user reads a multiple of as many documents as there are relevant ones and counts those that are."
+    )
+    ignores: ClassVar = "Ignores the order within the documents read, everything below, and degrees of relevance."
     required: ClassVar = ("multiple",)
     at: ClassVar = "multiple"
     parameters: ClassVar = {**Rprec.parameters, "multiple": MULTIPLE}
@@ -85,6 +94,11 @@ class YAAP(Measure):
         "AP stretched at both ends, so that getting from .01 to .02 counts as much as from .98 to .99; about a "
         "normal distribution over queries. 0 where AP is one half or nothing is relevant."
     )
+    user: ClassVar = (
+        "A user looks for a random relevant document and reads down to it, and an experimenter wants values spread "
+        "about normally over queries."
+    )
+    ignores: ClassVar = "Ignores degrees of relevance, and everything below the last relevant document."
     reference: ClassVar = _ROBERTSON
     low: ClassVar = -np.inf
     high: ClassVar = np.inf
@@ -125,6 +139,14 @@ class GMAP(AP):
         "AP for a user who must not be left without anything: a gain of a tenth counts the same for a hard query as "
         "for an easy one. For one query it is AP."
     )
+    user: ClassVar = (
+        "A user looks for a random relevant document, reads down to it, and must not be left without anything for "
+        "any query."
+    )
+    ignores: ClassVar = (
+        "Ignores degrees of relevance, everything below the last relevant document or the cutoff, and differences "
+        "below 0.00001."
+    )
     reference: ClassVar = _ROBERTSON
     aggregate: ClassVar = "geometric"
 
@@ -140,6 +162,14 @@ class GMBpref(Bpref):
     about: ClassVar = (
         "Bpref for a user who must not be left without anything: a gain of a tenth counts the same for a hard query "
         "as for an easy one. For one query it is Bpref."
+    )
+    user: ClassVar = (
+        "A user minds refused documents above a random relevant one, and must not be left without anything for any "
+        "query."
+    )
+    ignores: ClassVar = (
+        "Ignores documents without a judgment, the judged non-relevant ones after the first R, degrees of relevance, "
+        "and differences below 0.00001."
     )
     reference: ClassVar = _ROBERTSON
     aggregate: ClassVar = "geometric"
@@ -158,6 +188,12 @@ class TrecRBP(Gained):
         "A user goes on to the next document with chance p. Where a gain is below 0 or above 1 all gains of the query "
         "become (g − min)/(max − min), over the grades from 0 to its highest: the same grade is worth less in a query "
         "that has better documents. RBP takes relevant or not, or one maximum for all queries."
+    )
+    user: ClassVar = (
+        "A user reads the first document and goes on from each to the next with chance p, whatever was found."
+    )
+    ignores: ClassVar = (
+        "Ignores how many relevant documents there are, and how good the best documents of other queries are."
     )
     reference: ClassVar = _MOFFAT
     parameters: ClassVar = {**Gained.parameters, "p": PERSISTENCE}
@@ -199,6 +235,10 @@ class TrecRBPResidual(Measure):
     about: ClassVar = (
         "The weight of unjudged documents in the list, and of all documents after its end (n long). trec_eval forgets "
         "the latter, and gives 0, where every document retrieved is judged."
+    )
+    user: ClassVar = "An experimenter asks how much higher RBP could be if everything unjudged were relevant."
+    ignores: ClassVar = (
+        "Ignores how relevant the judged documents are, and what comes after the list where all of it is judged."
     )
     reference: ClassVar = _MOFFAT
     more_is_better: ClassVar = False

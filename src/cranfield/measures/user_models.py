@@ -28,8 +28,8 @@ _AZZOPARDI = "Azzopardi, Thomas & Moffat, cwl_eval: An evaluation tool for infor
 _NERR = "Azzopardi, Mackenzie & Moffat, ERR is not C/W/L, ICTIR 2021"
 _BPM = "Zhang et al., Evaluating web search with a Bejeweled player model, SIGIR 2017"
 _SCALE = (
-    " A grade gains (grade − min_rel) / (max_rel − min_rel), cut to 0 and 1; max_rel is the highest grade in the qrels"
-    " unless given (ir_measures wants it given)."
+    " A grade gains (grade − min_rel) / (max_rel − min_rel), cut to 0 and 1. Unless max_rel is given, grades of 1 and"
+    " more gain 1; give the highest grade of the scale to tell them apart (ir_measures wants it given)."
 )
 _LONGER = "A better document may be longer and cost more than the one it changes places with."
 _BINARY = " With rel a document gains 1 or 0."
@@ -71,7 +71,7 @@ class Walk:
 class UserModel(Measure):
     """A measure of the C/W/L framework; a subclass says with what chance a user goes on from each rank."""
 
-    max_rel: float | None = None
+    max_rel: float = 1.0
     min_rel: float = 0.0
     value: str = "EU"
     residual: bool = False
@@ -81,7 +81,7 @@ class UserModel(Measure):
     reference: ClassVar[str] = _AZZOPARDI
     tasks: ClassVar[tuple[str, ...]] = ("graded",)
     parameters: ClassVar = {
-        "max_rel": Parameter("the grade that gains 1; the highest in the qrels unless given", examples=(2,)),
+        "max_rel": Parameter("the grade that gains 1, as do higher ones", examples=(2,)),
         "min_rel": Parameter("the grade that gains 0, as do all below it", examples=(1,)),
         "value": Parameter(
             "expected utility per document (EU) or in all (ETU), cost per document (EC) or in all (ETC), depth (ED)",
@@ -100,7 +100,7 @@ class UserModel(Measure):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.max_rel is not None and self.max_rel <= self.min_rel:
+        if self.max_rel <= self.min_rel:
             raise MeasureError(f"max_rel={self.max_rel:g} must be greater than min_rel={self.min_rel:g}.")
         for name, attribute in self._changed_by_parameters().items():
             object.__setattr__(self, name, attribute)
@@ -119,10 +119,13 @@ class UserModel(Measure):
             changed["low"] = -1.0 if self.value == "EU" else -float(MANY)
         return changed
 
-    def settled(self, qrels: Qrels) -> Self:
-        top = _highest(qrels)
-        scaled = getattr(self, "rel", None) is None and top > self.min_rel
-        return self.with_defaults(max_rel=top) if scaled else self
+    @property
+    def is_binary(self) -> bool:
+        return getattr(self, "rel", None) is not None
+
+    def with_defaults(self, **defaults: Any) -> Self:
+        # without rel it is graded: a default must not make it binary
+        return super().with_defaults(**{name: value for name, value in defaults.items() if name != "rel"})
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -157,10 +160,7 @@ class UserModel(Measure):
         rel = getattr(self, "rel", None)
         if rel is not None:
             return np.where(np.isnan(grades), np.nan, grades >= rel)
-        top = _highest(judged.sources.qrels) if self.max_rel is None else self.max_rel
-        if top <= self.min_rel:
-            return np.where(np.isnan(grades), np.nan, 0.0)
-        gains: Floats = (np.clip(grades, self.min_rel, top) - self.min_rel) / (top - self.min_rel)
+        gains: Floats = (np.clip(grades, self.min_rel, self.max_rel) - self.min_rel) / (self.max_rel - self.min_rel)
         return gains
 
     def per_query(self, judged: JudgedRun) -> Floats:
@@ -302,6 +302,10 @@ class RBP(_FixedWeights):
         "ranking has no end unless depth is given: cwl_eval and ir_measures end it at 1000 and divide by the weight "
         "there is until then. p is 0.8 as in ir_measures; trec_eval and cwl_eval have 0.9."
     )
+    user: ClassVar = (
+        "A user reads the first document and goes on from each to the next with probability p, whatever was found."
+    )
+    ignores: ClassVar = "Ignores how many relevant documents there are, and what was found before a document."
     reference: ClassVar = (
         "Moffat & Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27, 2008"
     )
@@ -377,6 +381,10 @@ class ERR(Measure):
         "(2^grade − 1) / 2^max_grade; max_grade is 4 whatever the qrels hold, as in gdeval, and higher grades count "
         "as max_grade (gdeval refuses them). gdeval leaves out queries without relevant documents; here they count 0."
     )
+    user: ClassVar = (
+        "A user reads down and stops, satisfied, with a probability that grows with the grade of each document."
+    )
+    ignores: ClassVar = "Ignores how many relevant documents there are, and everything below the cutoff."
     reference: ClassVar = (
         "Chapelle, Metzler, Zhang & Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009"
     )
@@ -425,6 +433,10 @@ class SDCG(_FixedWeights):
         "A user reads k documents and gets tired as in DCG; cwl_eval calls it NDCG. There is no ideal ranking: it is "
         "divided by the weights, as if k perfect documents could always be had." + _SCALE
     )
+    user: ClassVar = "A user reads k documents and gets tired on the way as in DCG."
+    ignores: ClassVar = (
+        "Ignores everything below k, what was found before a document, and how many relevant documents there are."
+    )
     reference: ClassVar = "Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20, 2002"
     required: ClassVar = ("cutoff",)
     parameters: ClassVar = {
@@ -453,6 +465,10 @@ class INST(UserModel):
         "A user wants a gain of T in all. The further down, the likelier to go on, for the effort made; the more was "
         "found, the likelier to stop." + _SCALE
     )
+    user: ClassVar = (
+        "A user wants a gain of T in all, and is the likelier to go on the further down and the less was found."
+    )
+    ignores: ClassVar = "Ignores how many relevant documents there are."
     reference: ClassVar = "Moffat, Bailey, Scholer & Thomas, INST: An adaptive metric for IR evaluation, ADCS 2015"
     tasks: ClassVar = ("graded", "web")
     parameters: ClassVar = {
@@ -477,6 +493,8 @@ class INSQ(_FixedWeights):
         "A user wants T documents, and is the likelier to go on the further down, whatever was found: rank i gets "
         "attention in proportion to 1 / (i + 2T − 1)²." + _SCALE
     )
+    user: ClassVar = "A user wants T documents, and is the likelier to go on the further down, whatever was found."
+    ignores: ClassVar = "Ignores what was found before a document, and how many relevant documents there are."
     reference: ClassVar = "Moffat, Scholer & Thomas, Models and metrics: IR evaluation as a user process, ADCS 2012"
     parameters: ClassVar = {
         "T": Parameter("how many documents the user wants", least=0, examples=(2.5, 0)),
@@ -501,6 +519,8 @@ class BPM(UserModel):
         "A user stops as soon as a gain of T is had, or what was read has cost k (with costs of 1: after k "
         "documents). The static form: T and k do not change on the way; cwl_eval calls k K." + _SCALE
     )
+    user: ClassVar = "A user reads until a gain of T is had or k documents are read."
+    ignores: ClassVar = "Ignores everything after that, and how many relevant documents there are."
     reference: ClassVar = _BPM
     lacks: ClassVar = {**UserModel.lacks, "swap": "A gain of T that is had sooner may be a smaller one."}
     required: ClassVar = ("cutoff",)
@@ -533,6 +553,11 @@ class BPMD(BPM):
         "them want less. In the paper the cost k the user is ready to pay changes too (by hc); as in cwl_eval, where "
         "hc has no effect, it stays as it is." + _SCALE
     )
+    user: ClassVar = (
+        "A user reads until enough was gained or k documents are read, and wants more after good documents and less "
+        "after bad ones."
+    )
+    ignores: ClassVar = "Ignores everything after that, and how many relevant documents there are."
     parameters: ClassVar = {
         **BPM.parameters,
         "hb": Parameter("how strongly a gain changes what is wanted", examples=(0.3,)),
@@ -559,6 +584,10 @@ class NPV(_FixedWeights):
         "A user values the next document at 1/(1 + r) of this one. The same as RBP with p = 1/(1 + r) and a ranking "
         "that ends at depth." + _SCALE
     )
+    user: ClassVar = (
+        "A user reads down and values each next document at 1/(1 + r) of the one before, as money to be had later."
+    )
+    ignores: ClassVar = "Ignores what was found before a document, and how many relevant documents there are."
     parameters: ClassVar = {
         "r": Parameter("the rate of discount", least=0, examples=(0.5, 0)),
         **UserModel.parameters,
@@ -583,6 +612,10 @@ class SET(_FixedWeights):
     about: ClassVar = (
         "The benefit of reading i documents grows as i^β: with β < 1 each further one adds less. As in cwl_eval the "
         "weights are shifted by one rank: rank 1 has 2^β − 1, not 1." + _SCALE
+    )
+    user: ClassVar = "A user reads k documents, each of which adds to a benefit that grows as rank^β."
+    ignores: ClassVar = (
+        "Ignores everything below k, what was found before a document, and how many relevant documents there are."
     )
     reference: ClassVar = "Azzopardi, Modelling interaction with economic models of search, SIGIR 2014"
     required: ClassVar = ("cutoff",)
@@ -630,6 +663,14 @@ class TBG(_ByCost):
         "read so far cost: their lengths where these are known (--doc-lengths), else 1 each. The form of cwl_eval: "
         "documents are read in full, the value is a gain per document; value='ETU' is closest to the paper." + _SCALE
     )
+    user: ClassVar = (
+        "A user reads documents in full, one after the other, and after each half-life of reading has given up with "
+        "chance one half."
+    )
+    ignores: ClassVar = (
+        "Ignores what was found before a document, how many relevant documents there are, and that documents may be "
+        "skipped or skimmed."
+    )
     reference: ClassVar = "Smucker & Clarke, Time-based calibration of effectiveness measures, SIGIR 2012"
     lacks: ClassVar = {**UserModel.lacks, "swap": _LONGER}
     parameters: ClassVar = {
@@ -655,6 +696,13 @@ class U(_ByCost):
         "Text is worth less the more was read before it, and nothing after L. What was read is what the documents so "
         "far cost: their lengths where these are known (--doc-lengths), else 1 each. As in cwl_eval the value is a "
         "gain per document and the rank at depth weighs nothing." + _SCALE
+    )
+    user: ClassVar = (
+        "A user reads documents in full, one after the other, with attention that falls in a line to nothing after L "
+        "characters."
+    )
+    ignores: ClassVar = (
+        "Ignores what was found before a document, how many relevant documents there are, and everything after L."
     )
     reference: ClassVar = "Sakai & Dou, Summaries, ranked retrieval and sessions, SIGIR 2013"
     lacks: ClassVar = {**UserModel.lacks, "swap": _LONGER}
@@ -691,6 +739,10 @@ class IFT(UserModel):
         "factor), when gain per cost falls below A (stop='rate': the second), or for either reason (stop='both'). "
         "b and R say how sharply." + _SCALE
     )
+    user: ClassVar = (
+        "A user reads down like a forager and is likelier to leave once enough was found or when gain comes too slowly."
+    )
+    ignores: ClassVar = "Ignores how many relevant documents there are."
     reference: ClassVar = (
         "Azzopardi, Thomas & Craswell, Measuring the utility of search engine result pages, SIGIR 2018"
     )
@@ -728,6 +780,10 @@ class NERR8(UserModel):
         "ERR is not a measure of the C/W/L framework; this is the nearest one: a document satisfies with its gain as "
         "probability, and then the user stops, at the latest after k." + _SCALE
     )
+    user: ClassVar = (
+        "A user reads down and stops with the gain of each document as probability, at the latest after k documents."
+    )
+    ignores: ClassVar = "Ignores everything below k, and how many relevant documents there are."
     reference: ClassVar = _NERR
     required: ClassVar = ("cutoff",)
     parameters: ClassVar = {"cutoff": CUTOFF, **UserModel.parameters}
@@ -747,6 +803,11 @@ class NERR9(NERR8):
         "A document satisfies with its gain as probability; if it does not, the user at rank i goes on with "
         "probability i/(i + 1), and not beyond k." + _SCALE
     )
+    user: ClassVar = (
+        "A user reads at most k documents, stops with the gain of each as probability, and else goes on from rank i "
+        "with probability i/(i + 1)."
+    )
+    ignores: ClassVar = "Ignores everything below k, and how many relevant documents there are."
 
     def continuation(self, lists: Lists) -> Floats:
         return super().continuation(lists) * (lists.rank / (lists.rank + 1))
@@ -765,6 +826,10 @@ class NERR10(UserModel):
         "A document satisfies with its gain as probability; if it does not, the user goes on with probability p, as "
         "in RBP." + _SCALE
     )
+    user: ClassVar = (
+        "A user reads down, stops with the gain of each document as probability, and else goes on with probability p."
+    )
+    ignores: ClassVar = "Ignores how many relevant documents there are."
     reference: ClassVar = _NERR
     parameters: ClassVar = {
         "p": Parameter("the probability of going on", least=0, most=1, examples=(0.5, 1)),
@@ -788,6 +853,11 @@ class NERR11(UserModel):
         "A document satisfies with its gain as probability; if it does not, the user goes on as in INSQ, the likelier "
         "the further down." + _SCALE
     )
+    user: ClassVar = (
+        "A user reads down, stops with the gain of each document as probability, and else goes on the likelier the "
+        "further down."
+    )
+    ignores: ClassVar = "Ignores how many relevant documents there are."
     reference: ClassVar = _NERR
     parameters: ClassVar = {
         "T": Parameter("how many documents the user wants", least=0, examples=(2.5, 0)),
@@ -809,6 +879,10 @@ class CWL_P(_FixedWeights):
     title: ClassVar = "Precision at k, in the C/W/L framework"
     formula: ClassVar = r"\sum_{i} W_i g_i, \quad C_i = 1 \text{ for } i < k \text{, else } 0"
     about: ClassVar = "A user reads exactly k documents. P@k where documents gain 1 or 0." + _SCALE + _BINARY
+    user: ClassVar = "A user reads k documents and counts what they gain."
+    ignores: ClassVar = (
+        "Ignores the order within the first k, everything below, and how many relevant documents there are."
+    )
     required: ClassVar = ("cutoff",)
     parameters: ClassVar = {"cutoff": CUTOFF, "rel": REL, **UserModel.parameters}
 
@@ -829,6 +903,8 @@ class CWL_RR(UserModel):
         "A user stops at the first document that gains anything, or reads on to the depth. RR where documents gain 1 "
         "or 0." + _SCALE + _BINARY
     )
+    user: ClassVar = "A user reads down to the first document that gains anything and stops there."
+    ignores: ClassVar = "Ignores everything after that document, and how many relevant documents there are."
     lacks: ClassVar = {
         **UserModel.lacks,
         "swap": "The user stops at the first gain, however small, and never sees a better document below it.",
@@ -857,6 +933,10 @@ class CWL_AP(UserModel):
         "retrieved, not by that of all relevant documents as AP is: what was missed does not matter. cwl_eval and "
         "ir_measures' cwl_eval provider call this AP; see TrAP." + _SCALE + _BINARY
     )
+    user: ClassVar = "A user looks for a random one of the relevant documents in the list and reads down to it."
+    ignores: ClassVar = (
+        "Ignores relevant documents that were not retrieved, and everything below the last one that was."
+    )
     reference: ClassVar = "Harman, Evaluation issues in information retrieval, IP&M 28, 1992"
     tasks: ClassVar = ()
     parameters: ClassVar = {"rel": REL, **UserModel.parameters}
@@ -881,6 +961,8 @@ class TrAP(UserModel):
         "anything. AP where documents gain 1 or 0. The weights depend on what was found and do not add up to 1; at "
         "ranks before the first gain G_i counts as 1." + _SCALE + _BINARY
     )
+    user: ClassVar = "A user looks for a random one of all relevant documents and reads down to it."
+    ignores: ClassVar = "Ignores everything below the last document that gains anything."
     reference: ClassVar = "Robertson, Kanoulas & Yilmaz, Extending average precision to graded judgments, SIGIR 2010"
     tasks: ClassVar = ("recall",)
     parameters: ClassVar = {"rel": REL, **UserModel.parameters}

@@ -21,6 +21,7 @@ from cranfield.measures.trec_names import parse_trec_name
 
 LINE = 80
 RANKS = 10
+DEPENDS = "depends on the ranking"  # the weight of a rank, where it is not the same for all rankings
 # as trec_eval prints them; those we do not have are passed over
 TREC_NAMES = (
     "map gm_map Rprec bpref gm_bpref recip_rank iprec_at_recall_0.50 P_10 recall_10 relstring_10 utility ndcg "
@@ -79,6 +80,8 @@ def default_of(kind: type[Measure], name: str) -> str:
     default = next(field.default for field in dataclasses.fields(kind) if field.name == name)
     if name in kind.required:
         return "must be given"
+    if name == "rel" and not kind.plain().is_binary:
+        return "none, grades count as they are"
     if default is None:
         return {"rel": "1", "cutoff": "the whole ranking", "docs": "--docs"}.get(name, "–")
     return f"{default:g}" if isinstance(default, float) else str(default)
@@ -123,6 +126,8 @@ def record(kind: type[Measure]) -> dict[str, Any]:
         "title": kind.title,
         "what": summary(kind),
         "about": kind.about,
+        "user": kind.user,
+        "ignores": kind.ignores,
         "formula": kind.formula,
         "parameters": {name: _parameter_record(kind, name) for name in parameters_of(kind)},
         "range": [_finite(kind.low), _finite(kind.high)],
@@ -195,6 +200,11 @@ def available(task: str) -> list[tuple[str, str]]:
 
 
 def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
+    if kind.user:
+        yield "User", kind.user
+    yield "Weight of ranks", _weights(kind)
+    if kind.ignores:
+        yield "Ignores", kind.ignores
     if kind.aliases:
         yield "Also called", ", ".join(kind.aliases)
     if names := trec_names().get(kind):
@@ -209,10 +219,16 @@ def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
         yield "Tasks", ", ".join(kind.tasks)
     if kind.needs:
         yield "Needs", ", ".join(f"--{need.replace('_', '-')}" for need in kind.needs)
-    if weights := weights_of(kind):
-        yield "Weight of ranks", f"{' '.join(_weight(weight) for weight in weights)} … ({kind.plain()})"
     if kind.reference:
         yield "Reference", kind.reference
+
+
+def _weights(kind: type[Measure]) -> str:
+    """The weight of each of the first ranks, in a line."""
+    weights = weights_of(kind)
+    if weights is None:
+        return DEPENDS
+    return f"{' '.join(_weight(weight) for weight in weights)} … ({kind.plain()})"
 
 
 def _parameter(kind: type[Measure], name: str) -> str:
