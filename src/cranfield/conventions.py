@@ -107,8 +107,9 @@ class Tool:
         differences = self.differences(measure, rel, {*given, *named_parameters(label)})
         if differences is None:
             raise MeasureError(
-                f"{self.title} has no {label}. It has {', '.join(self.has())}, "
-                "not all of them with every parameter or without a cutoff."
+                f"{self.title} has {measure.name}, but not as {label}: with other parameters, or with a cutoff."
+                if measure.name in self.has()
+                else f"{self.title} has no {label}. It has {', '.join(self.has())}."
             )
         setting = Setting(measure)
         for difference in differences:

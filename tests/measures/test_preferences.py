@@ -139,7 +139,7 @@ def test_compatibility_by_score_is_that_of_ir_measures(seed, name):
     # scores of 0 and below, which ir_measures puts among and behind the documents that were not retrieved
     run = {query: {doc: score - 1 for doc, score in docs.items()} for query, docs in random_order(run, rng).items()}
     ours = replace(parse_measure(name), depth="longest")
-    as_theirs = CompatByScore(ours.judged_only, p=ours.p, normalize=ours.normalize, depth=ours.depth)
+    as_theirs = CompatByScore(judged_only=ours.judged_only, p=ours.p, normalize=ours.normalize, depth=ours.depth)
     found = values(as_theirs, qrels, run, ties="doc-ascending")
     assert found == pytest.approx(ir_values(name, qrels, run), abs=1e-12)
 

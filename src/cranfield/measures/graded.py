@@ -170,6 +170,8 @@ class DCG(CG):
 
     @property
     def shown_formula(self) -> str:
+        if (self.gain, self.discount, self.base) == ("linear", "log(1+i)", 2.0):
+            return self.formula
         gain = "2^{g_i} - 1" if self.gain == "exp" else "g_i"
         base = "" if self.base == math.e else f"{self.base:g}"
         log = rf"\log_{{{base}}}" if base else r"\ln"

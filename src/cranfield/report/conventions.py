@@ -50,14 +50,16 @@ def _values(comparison: Comparison) -> Table:
 
 
 def _blamed(each: ToolValue) -> str:
-    return "stops" if each.stops is not None else ", ".join(reason.what for reason in each.reasons) or "nothing"
+    stops = ["stops"] if each.stops is not None else []
+    return ", ".join([*stops, *(reason.what for reason in each.reasons)]) or "nothing"
 
 
 def _reasons(comparison: Comparison) -> Iterator[str]:
     """Tool by tool what it does otherwise; tools that do the same are named together."""
     said: dict[str, list[str]] = {}
     for each in _known(comparison):
-        text = each.stops or "; ".join(_reason(reason.how, reason.queries) for reason in each.reasons)
+        stops = [] if each.stops is None else [each.stops.rstrip(".")]
+        text = "; ".join([*stops, *(_reason(reason.how, reason.queries) for reason in each.reasons)])
         if text:
             said.setdefault(text.rstrip("."), []).append(each.tool)
     for text, names in said.items():
