@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import re
+from collections.abc import Sequence
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import Measure, Qrels, as_qrels, as_run, bounds, evaluate, judge, parse_measure
-from cranfield.bounds import Bounds, find_bounds, possible_grades
+from cranfield.bounds import Bounds, Completions, possible_grades
 from cranfield.judged import Joining
 from cranfield.measures import all_measures
 
 Grades = dict[str, float]
+Rows = tuple[tuple[str, str, float], ...]
 Case = tuple[dict[str, Grades], dict[str, dict[str, float]]]
 TIE_RULES = ("trec", "best", "worst", "expected")
 
@@ -43,12 +47,12 @@ MEASURES = [
 PLAIN = [kind.plain() for kind in dict.fromkeys(map(type, MEASURES))]
 
 
-def random_case(seed: int, docs: int = 7, tied: bool = False) -> Case:
-    """One query with at most four documents unjudged, judged with any of a few grades."""
+def random_case(seed: int, docs: int = 7, tied: bool = False, most: int = 4) -> Case:
+    """One query with at most four documents unjudged (or `most`), judged with any of a few grades."""
     rng = random.Random(seed)
     names = [f"d{i}" for i in range(docs)]
     retrieved = rng.sample(names, rng.randint(3, docs))
-    holes = rng.sample(retrieved, rng.randint(1, min(4, len(retrieved))))
+    holes = rng.sample(retrieved, rng.randint(1, min(most, len(retrieved))))
     pool = rng.choice([(0, 1), (0, 1, 2), (1, 2), (0, 0.5, 1, 3), (0,)])
     judged = {doc: float(rng.choice(pool)) for doc in names if doc not in holes}
     # a document that was pooled but not judged is as good as any without a judgment
@@ -64,7 +68,7 @@ def found(measure: Measure, case: Case, ties: str = "trec") -> Bounds:
     dense = judge(qrels, run, joining, dense=True)
     judged = judge(qrels, run, joining)
     values = measure.expected_values(judged) if ties == "expected" else measure.values(judged)
-    return find_bounds(measure, np.zeros(1) if values is None else values, dense, possible_grades(qrels))
+    return Completions(dense, possible_grades(qrels)).bounds(measure, np.zeros(1) if values is None else values)
 
 
 def completions(case: Case) -> Case:
@@ -99,9 +103,7 @@ def wrong(measures: list[Measure], case: Case, ties: str = "trec") -> list[str]:
     return mistaken
 
 
-@pytest.mark.parametrize(
-    ("seed", "ties"), [(0, "trec"), (1, "trec"), (2, "best"), (3, "worst"), (4, "expected"), (5, "expected")]
-)
+@pytest.mark.parametrize(("seed", "ties"), [(1, "trec"), (2, "best"), (4, "expected"), (5, "expected")])
 def test_bounds_of_every_measure_are_those_of_every_completion(seed, ties):
     assert wrong(MEASURES, random_case(seed, tied=ties != "trec"), ties) == []
 
@@ -136,11 +138,205 @@ def test_a_small_collection_may_be_all_retrieved():
 
 
 def test_no_bound_is_claimed_for_gains_below_zero_where_there_are_too_many_cases(monkeypatch):
-    monkeypatch.setattr(bounds, "MOST_CANDIDATES", 3)
+    few_candidates(monkeypatch)
     case = {"q": {"a": 1, "b": 2}}, {"q": {"x": 5.0, "a": 4.0, "y": 3.0}}
     measure = parse_measure("DCG(gain={0:-1,1:9,2:-3})")
     own = found(measure, case)
     assert own.outer[0] and wrong([measure], case) == []
+
+
+def few_candidates(monkeypatch):
+    monkeypatch.setattr(bounds, "MOST_CANDIDATES", 3)
+    monkeypatch.setattr(bounds, "MOST_JOINED", 3)
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(seed=st.integers(0, 10**6), ties=st.sampled_from(("trec", "doc-ascending", "best")))
+def test_what_is_known_of_a_measure_finds_the_extremes_of_longer_lists_too(seed, ties):
+    """The same bounds as by every completion, where these may not all be tried."""
+    names = ("AP", "AP@3", "AP(rel=2)@4", "MAPk@3", "GMAP", "YAAP", "Bpref", "Bpref(rel=2)", "GMBpref", "Rprec", "R@3")
+    measures = [parse_measure(name) for name in (*names, "IPrec@0.5", "InterpolatedAP", "SetF", "ERR@3", "INST", "RBP")]
+    case = random_case(seed, docs=10, tied=True, most=6)
+    with pytest.MonkeyPatch.context() as patch:
+        # few enough to leave out all candidates, enough for those in order
+        patch.setattr(bounds, "every_filling", None)
+        patch.setattr(bounds, "_are_few", lambda *_: False)
+        assert not any(found(measure, case, ties).outer[0] for measure in measures)
+        assert wrong(measures, case, ties) == []
+
+
+# as evaluate has it, for measures that look at more than ranks and grades too
+
+
+@dataclasses.dataclass(frozen=True)
+class Collection:
+    """Judgments as rows (doc, subtopic, grade) of one query, a ranking, and what some measures need beyond them."""
+
+    rows: tuple[tuple[str, str, float], ...]
+    scores: Grades
+    against: Grades
+    lengths: Grades
+    duplicates: dict[str, str]
+    facts: dict[str, frozenset[str]]
+
+    def evaluate(self, measures: Sequence[Measure], completions: Sequence[Rows], names: Sequence[str], **options):
+        """All completions at once, as queries with the names given."""
+        rows = [(name, *row) for name, judged in zip(names, completions, strict=True) for row in judged]
+        queries, docs, subtopics, grades = zip(*rows, strict=True)
+        return evaluate(
+            Qrels.from_rows(queries, docs, grades, subtopics=subtopics),
+            {name: self.scores for name in names},
+            measures,
+            # all names in any case, since how many queries it has may matter
+            against={name: self.against for name in ("q", *map(str, range(729)))},
+            doc_lengths=self.lengths,
+            duplicates=self.duplicates,
+            facts={name: self.facts for name in names},
+            **options,
+        )
+
+    def bounds(self, measures: Sequence[Measure], **options):
+        return self.evaluate(measures, [self.rows], ["q"], bounds=True, **options)
+
+    def completions(self, by_subtopic: bool) -> list[Rows]:
+        """Every way to judge what is unjudged: one grade a document, or one for each subtopic of the query."""
+        known = list(dict.fromkeys(subtopic for _, subtopic, _ in self.rows))
+        best = {doc: max(g for d, _, g in self.rows if d == doc) for doc, _, _ in self.rows}
+        holes = [doc for doc in self.scores if best.get(doc, -1) < 0]
+        rows = [row for row in self.rows if row[0] not in holes]
+        places = list(product(holes, known if by_subtopic else known[:1]))
+        grades = sorted({0.0, *(grade for *_, grade in self.rows if grade >= 0)})
+        filled = product(grades, repeat=len(places))
+        return [(*rows, *((*place, g) for place, g in zip(places, choice, strict=True))) for choice in filled]
+
+
+def random_collection(seed: int, subtopics: str = "0", holes: int = 3, tied: bool = False) -> Collection:
+    rng = random.Random(seed)
+    names = [f"d{i}" for i in range(9)]
+    retrieved = rng.sample(names, rng.randint(holes + 1, 7))
+    unjudged = rng.sample(retrieved, holes)
+    pool = rng.choice([(0, 1), (0, 1, 2), (1, 3), (0, 0.5, 2)]) if subtopics == "0" else (0, 1)
+    judged = [doc for doc in names if doc not in unjudged] + [doc for doc in unjudged if rng.random() < 0.3]
+    rows = [
+        (doc, subtopic, -1.0 if doc in unjudged else float(rng.choice(pool)))
+        for doc in judged
+        for subtopic in rng.sample(subtopics, rng.randint(1, len(subtopics)))
+    ]
+    return Collection(
+        rows=tuple(rows),
+        scores={doc: float(rng.randrange(3)) if tied else rng.random() for doc in retrieved},
+        against={doc: rng.random() for doc in rng.sample(names, 6)},
+        lengths={doc: float(rng.randint(10, 2000)) for doc in names},
+        duplicates={doc: f"g{rng.randrange(3)}" for doc in rng.sample(names, 5)},
+        facts={doc: frozenset(rng.sample("abcd", rng.randint(0, 3))) for doc in names},
+    )
+
+
+def disagreements(collection: Collection, measures: Sequence[Measure], **options) -> list[str]:
+    """Where bounds are not those of brute force through `evaluate`, or are only outer ones."""
+    own = collection.bounds(measures, **options)
+    found = []
+    for by_subtopic in (False, True):
+        some = [m for m in measures if ("subtopic" in m.reads_columns) == by_subtopic]
+        if some:
+            completions = collection.completions(by_subtopic)
+            every = collection.evaluate(some, completions, list(map(str, range(len(completions)))), **options)
+            for name in map(str, some):
+                values = every.values(name)
+                (low,), (high,) = own.values(f"{name}.low"), own.values(f"{name}.high")
+                if own.outer(f"{name}.low"):
+                    found.append(f"{name}: outer")
+                elif not np.allclose([low, high], [values.min(), values.max()], rtol=1e-12, atol=1e-12):
+                    found.append(f"{name}: [{low}, {high}], not [{values.min()}, {values.max()}]")
+    return found
+
+
+EVERY = [
+    measure
+    for kind in all_measures()
+    if kind.__module__.startswith("cranfield.")
+    for measure in variants(kind)
+    if not measure.qrels_columns and measure.aggregate != "run"
+]
+EVERY_PLAIN = list({type(measure): measure for measure in reversed(EVERY)}.values())
+ODD_GAINS = {0: 2, 1: 0.5, 2: 0, 0.5: -1}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bounds_of_every_measure_are_those_of_brute_force_through_evaluate(seed):
+    assert disagreements(random_collection(seed, holes=2), EVERY) == []
+
+
+@pytest.mark.parametrize("ties", ["doc-ascending", "input-order", "best", "worst"])
+def test_bounds_are_those_of_brute_force_under_every_rule_for_ties(ties):
+    assert disagreements(random_collection(4, tied=True), EVERY_PLAIN, ties=ties) == []
+
+
+@pytest.mark.parametrize("ties", ["trec", "best", "worst"])
+@pytest.mark.parametrize("parameters", [{"judged_only": True}, {"repeats": False}, {"gain": ODD_GAINS}], ids=str)
+def test_bounds_are_those_of_brute_force_whatever_is_asked_of_a_measure(parameters, ties):
+    changed = [dataclasses.replace(measure, **parameters) for measure in EVERY_PLAIN]
+    assert disagreements(random_collection(11, tied=ties != "trec"), changed, ties=ties) == []
+
+
+@pytest.mark.parametrize("ties", ["trec", "worst"])
+def test_an_unjudged_document_may_be_relevant_to_any_of_the_subtopics(ties):
+    """Each of the query's subtopics (or judgment groups) may give it any grade."""
+    measures = [measure for measure in EVERY_PLAIN if measure.reads_columns]
+    changed = [dataclasses.replace(measure, repeats=False) for measure in measures]
+    for seed in (0, 1):
+        collection = random_collection(seed, subtopics="123", holes=2, tied=True)
+        assert disagreements(collection, [*measures, *changed, parse_measure("AP")], ties=ties) == []
+
+
+def test_means_over_orders_of_ties_that_are_sampled_have_the_bounds_of_brute_force_too():
+    collection = random_collection(3, holes=2, tied=True)
+    closed = [m for m in EVERY_PLAIN if type(m).expected is not Measure.expected and "subtopic" not in m.reads_columns]
+    sampled = [parse_measure(name) for name in ("Bpref", "ERR", "infAP", "Rndcg", "alpha_nDCG@3", "AP(repeats=False)")]
+    measures = [*closed, *sampled]
+    own = collection.bounds(measures, ties="expected", seed=7)
+    # what is drawn depends on the name of the query
+    each = [
+        collection.evaluate(measures, [one], ["q"], ties="expected", seed=7) for one in collection.completions(False)
+    ]
+    for name in map(str, measures):
+        values = [scores.values(name)[0] for scores in each]
+        assert own.outer(f"{name}.low") == [], name
+        assert own.values(f"{name}.low") == pytest.approx(min(values), abs=1e-12), name
+        assert own.values(f"{name}.high") == pytest.approx(max(values), abs=1e-12), name
+
+
+def test_only_measures_of_samples_are_outer_on_small_cases_as_the_documentation_says():
+    """A document that was not pooled has no stratum and no probability, whatever its grade."""
+    text = (Path(__file__).parent.parent / "docs" / "evaluate.md").read_text("utf-8")
+    sentence = re.search(r"They are outer only for[^.]*\.", text, re.DOTALL)
+    assert sentence is not None
+    qrels = Qrels.from_rows(
+        ["q"] * 3, ["a", "b", "c"], [1, 0, 1], extra={name: ["1"] * 3 for name in ("stratum", "method", "probability")}
+    )
+    kinds = [kind for kind in all_measures() if kind.__module__.startswith("cranfield.") and not kind.needs]
+    measures = [measure for measure in (kind.plain() for kind in kinds) if measure.aggregate != "run"]
+    scores = evaluate(qrels, {"q": {"x": 3.0, "a": 2.0, "y": 1.0}}, measures, bounds=True)
+    outer = {type(measure).name for measure in measures if scores.outer(f"{measure}.low")}
+    assert outer == set(re.findall(r"`(\w+)`", sentence.group()))
+
+
+def test_a_pooled_document_has_a_stratum_and_so_exact_bounds():
+    # drawn or not, x is in the pool: what it would be if it had been drawn
+    grades = {"a": 1.0, "b": 0.0, "x": -1.0, "m": 1.0}
+
+    def values(judged: Grades, **options):
+        qrels = Qrels.from_rows(["q"] * 4, list(judged), list(judged.values()), extra={"stratum": ["1", "1", "2", "2"]})
+        return evaluate(qrels, {"q": {"x": 3.0, "a": 2.0, "b": 1.0}}, ["xinfAP", "infNDCG", "iP@2"], **options)
+
+    own = values(grades, bounds=True)
+    each = [values(grades | {"x": grade}) for grade in (0.0, 1.0)]
+    for name in ("xinfAP", "infNDCG", "iP@2"):
+        assert own.outer(f"{name}.low") == []
+        assert (own.mean(f"{name}.low"), own.mean(f"{name}.high")) == (
+            min(scores.mean(name) for scores in each),
+            max(scores.mean(name) for scores in each),
+        )
 
 
 # worked by hand
@@ -219,25 +415,28 @@ def test_many_unjudged_documents_are_no_obstacle(measure):
 
 
 def test_bounds_that_are_only_outer_are_marked(monkeypatch):
-    monkeypatch.setattr(bounds, "MOST_CANDIDATES", 3)
+    few_candidates(monkeypatch)
     qrels = {"p": {"a": 1, "b": 0}, "q": {"a": 1, "b": 0}, "r": {"a": 1}}
     run = {"p": {"a": 3.0, "x": 2.0, "y": 1.0, "z": 0.0}, "q": {"x": 1.0, "a": 0.0}, "r": {"a": 1.0}}
-    scores = evaluate(qrels, run, ["AP", "P@2"], bounds=True)
-    assert scores.outer("AP.low") == scores.outer("AP.high") == ["p"]
-    assert (scores.per_query("AP.low")["p"], scores.per_query("AP.high")["p"]) == (0, 1)
-    assert scores.outer("AP") == scores.outer("P@2.low") == []
-    assert "run: AP.low and AP.high are outer bounds for 1 of 3 queries." in scores.notes
-    assert scores.select(["q", "r"]).outer("AP.low") == []
+    scores = evaluate(qrels, run, ["Rprec", "P@2"], bounds=True)
+    assert scores.outer("Rprec.low") == scores.outer("Rprec.high") == ["p"]
+    assert (scores.per_query("Rprec.low")["p"], scores.per_query("Rprec.high")["p"]) == (0, 1)
+    assert scores.outer("Rprec") == scores.outer("P@2.low") == []
+    assert "run: Rprec.low and Rprec.high are outer bounds for 1 of 3 queries." in scores.notes
+    assert scores.select(["q", "r"]).outer("Rprec.low") == []
 
 
-def test_a_measure_that_looks_beyond_ranks_and_grades_has_outer_bounds():
+def test_what_repeats_another_document_earns_nothing_in_bounds_either():
+    # x says what a says: relevant or not, it adds nothing, neither to what is found nor to what there is
     case = {"q": {"a": 1, "b": 0}}, {"q": {"a": 3.0, "x": 2.0}}
-    scores = evaluate(*case, ["AP(repeats=False)"], bounds=True, duplicates={"a": "1", "x": "1"})
-    assert scores.outer("AP(repeats=False).low") == ["q"]
-    assert (scores.mean("AP(repeats=False).low"), scores.mean("AP(repeats=False).high")) == (0, 1)
+    measure = "SetR(repeats=False)"
+    scores = evaluate(*case, [measure], bounds=True, duplicates={"a": "1", "x": "1"})
+    assert scores.outer(f"{measure}.low") == []
+    assert (scores.mean(f"{measure}.low"), scores.mean(f"{measure}.high")) == (1, 1)
 
 
-def test_a_mean_over_sampled_orders_of_ties_is_within_its_outer_bounds():
+def test_a_mean_over_too_many_sampled_orders_of_ties_is_within_its_outer_bounds(monkeypatch):
+    monkeypatch.setattr(bounds, "MOST_SAMPLED", 0)
     case = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"a": 1.0, "b": 1.0, "x": 1.0, "c": 0.5, "y": 0.5}}
     own = found(parse_measure("Bpref"), case, "expected")
     assert own.outer[0]

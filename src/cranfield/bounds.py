@@ -1,28 +1,37 @@
 """How far the unjudged documents could move a value: the lowest and the highest that complete judgments could give.
 
 A retrieved document without a judgment, or with a negative grade, could have any grade from 0 up that occurs in the
-qrels. Each such filling-in is a candidate; the candidates that can be extreme are made, and measured all at once.
+qrels; 0 always, for whatever the qrels say a document may be not relevant. Each such filling-in is a candidate.
+
+Where the candidates are few, all of them are measured: as ranks and grades, many at once, or, if the measure looks at
+more than those, joined as `evaluate` would join the completed qrels. Where they are many, those that can be extreme
+are made, if it is known of the measure which ones can. What is left is an outer bound: the range of the measure.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Callable
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import chain, combinations_with_replacement, product
 from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, Qrels
+from cranfield.collection import Floats, Ints, Qrels, id_bytes
 from cranfield.errors import CranfieldError
-from cranfield.judged import Bools, Extras, JudgedRun, Sources, Ties
-from cranfield.measures import CG, NCG, Measure, nDCG
+from cranfield.judged import Bools, Extras, JudgedRun, Sources, Ties, judge
+from cranfield.measures import AP, CG, NCG, YAAP, Bpref, Measure, nDCG
+from cranfield.measures.base import REGISTRY, is_built_in
 from cranfield.measures.graded import Gained
 
 MOST_CANDIDATES = 20_000  # for one query
 MOST_DOCUMENTS = 20_000_000  # in all candidates of a query
+MOST_JOINED = 5_000  # candidates of a query that are joined one by one
+MOST_JUDGMENTS = 1_000_000  # in these
+MOST_SAMPLED = 4_000_000  # documents in all candidates, in all orders of ties that are drawn
 AT_ONCE = 1_000_000  # documents in memory at a time
 _BY_GRADE = ("best", "worst", "expected")  # tie rules under which the ranking depends on the grades
 
@@ -37,7 +46,9 @@ class Bounds:
 
 
 def possible_grades(qrels: Qrels) -> Floats:
-    """The grades that an unjudged document could have: 0, and those from 0 up that occur.
+    """The grades that an unjudged document could have: those from 0 up that occur, and always 0.
+
+    Not relevant is what most unjudged documents are, whether or not the qrels bother to list such documents.
 
     >>> possible_grades(Qrels.from_rows(["q"] * 3, ["a", "b", "c"], [-1, 2, 1]))
     array([0., 1., 2.])
@@ -45,17 +56,66 @@ def possible_grades(qrels: Qrels) -> Floats:
     return np.unique(np.append(qrels.grades[qrels.grades >= 0], 0.0))
 
 
-def find_bounds(measure: Measure, values: Floats, dense: JudgedRun, grades: Floats) -> Bounds:
-    """The bounds of a measure for each query of a dense join, whose values as judged are known."""
-    found = Bounds(values.copy(), values.copy(), np.zeros(dense.n, dtype=bool))
-    if not measure.judgments_matter and not measure.judged_only:
+@dataclass(frozen=True)
+class Sampling:
+    """How orders of tied documents are drawn where there is no closed form of the mean over them."""
+
+    samples: int = 200
+    seed: int = 1
+
+    def rng(self, query: str) -> np.random.Generator:
+        """A generator for each query, so that no other query changes what is drawn for it."""
+        return np.random.default_rng([self.seed, *id_bytes(query)])
+
+
+DEFAULT_SAMPLING = Sampling()
+
+
+class Completions:
+    """A run and every way in which its unjudged documents could be judged."""
+
+    def __init__(self, dense: JudgedRun, grades: Floats, sampling: Sampling = DEFAULT_SAMPLING) -> None:
+        self.dense, self.grades, self.sampling = dense, grades, sampling
+        self._rankings: dict[int, _Ranking] = {}
+        self._joins: OrderedDict[tuple[Any, ...], JudgedRun] = OrderedDict()
+
+    def bounds(self, measure: Measure, values: Floats) -> Bounds:
+        """The bounds of a measure for each query, whose values as judged are known."""
+        found = Bounds(values.copy(), values.copy(), np.zeros(self.dense.n, dtype=bool))
+        for i in range(self.dense.n):
+            ranking = self.ranking(i)
+            if len(ranking.holes) and _can_change(measure, ranking.ties):
+                found.low[i], found.high[i], found.outer[i] = _OfQuery(self, measure, ranking).bounds()
         return found
-    levels = _levels(measure, dense, grades)
-    for i in range(dense.n):
-        ranking = _Ranking.of(dense, i)
-        if len(ranking.holes):
-            found.low[i], found.high[i], found.outer[i] = _of_query(measure, ranking, levels)
-    return found
+
+    def ranking(self, i: int) -> _Ranking:
+        if i not in self._rankings:
+            self._rankings[i] = _Ranking.of(self.dense, i)
+        return self._rankings[i]
+
+    def joined(self, ranking: _Ranking, levels: Floats, by_subtopic: bool) -> JudgedRun:
+        """All candidates of a query, each a query of a join; the last few are kept for the next measure."""
+        key = (ranking.at, by_subtopic, *levels.tolist())
+        if key not in self._joins:
+            fillings = every_filling(levels, _Rows.of(ranking, by_subtopic).columns)
+            self._joins[key] = _Rows.of(ranking, by_subtopic).joined(fillings)
+            while len(self._joins) > 1 and sum(map(_size, self._joins.values())) > MOST_JUDGMENTS:
+                self._joins.popitem(last=False)
+        return self._joins[key]
+
+
+def _can_change(measure: Measure, ties: Ties) -> bool:
+    """Whether judgments can: by what they say of documents, or by the order they give to ties."""
+    return measure.judgments_matter or measure.judged_only or ties in ("best", "worst")
+
+
+def _size(judged: JudgedRun) -> int:
+    return len(judged.rank) + len(judged.ideal)
+
+
+def every_filling(levels: Floats, places: int) -> Floats:
+    """Every way to put one of the levels at each place, one row each."""
+    return np.array(list(product(levels.tolist(), repeat=places)), dtype=np.float64).reshape(-1, places)
 
 
 class _NeedsMore(CranfieldError):
@@ -67,9 +127,13 @@ class _NoSources:
     """Stands for the sources of candidates, which have no qrels and no run."""
 
     extras: Extras
+    qrels: None = None
+    run: None = None
 
-    def __getattr__(self, name: str) -> Any:
-        raise _NeedsMore(name)
+    def __getattribute__(self, name: str) -> Any:
+        if name in ("qrels", "run"):
+            raise _NeedsMore(name)
+        return super().__getattribute__(name)
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +159,6 @@ class _Ranking:
         rest = np.array(sorted((Counter(ideal.tolist()) - replaced).elements(), reverse=True), dtype=np.float64)
         holes = np.flatnonzero(~(grade >= 0))
         return cls(dense, i, grade, doc, dense.tie_first[rows], dense.tie_size[rows], holes, rest)
-
-    @classmethod
-    def unjudged(cls, dense: JudgedRun, length: int) -> _Ranking:
-        """A ranking of holes only."""
-        places = np.arange(length)
-        return cls(dense, 0, np.full(length, np.nan), places, places + 1, np.ones_like(places), places, np.empty(0))
 
     @property
     def ties(self) -> Ties:
@@ -142,85 +200,250 @@ class _Ranking:
         )
 
 
-def _of_query(measure: Measure, ranking: _Ranking, levels: Floats) -> tuple[float, float, bool]:
-    """Lowest, highest, and whether these are only outer bounds."""
-    try:
-        candidates = _candidates(measure, ranking, levels)
-        if candidates is not None:
-            values = _measured(measure, ranking, candidates, ranking.ties)
-            if values is not None:
-                return float(values.min()), float(values.max()), False
-            if _gains_by_swaps(measure, levels):
-                return _over_ties(measure, ranking, candidates)
-    except _NeedsMore:
-        pass
-    # a gain map may go below the range that the measure has otherwise
-    below = isinstance(measure, Gained) and bool((measure.gains(levels) < 0).any())
-    unbounded = below or "range" in measure.lacks
-    return -math.inf if below else measure.low, math.inf if unbounded else measure.high, True
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """The qrels of one query with rows for its unjudged documents, to be joined as any qrels are."""
+
+    ranking: _Ranking
+    qrels: Qrels  # of the query alone
+    owner: Ints  # for each row the column of a candidate that has its grade, -1 if it keeps its own
+    columns: int
+    all_had_rows: bool  # whether every unjudged document had a row already, with a negative grade
+
+    @classmethod
+    def of(cls, ranking: _Ranking, by_subtopic: bool) -> _Rows:
+        """With a grade for each unjudged document, or for each of the query's subtopics it could be relevant to."""
+        dense, qrels = ranking.dense, ranking.dense.sources.qrels
+        rows = qrels.rows_of(int(dense.qrels_at[ranking.at]))
+        docs, subtopics = qrels.docs[rows].tolist(), qrels.subtopics[rows].tolist()
+        names = dense.ranking(ranking.at)
+        holes = [names[place] for place in ranking.holes.tolist()]
+        known = list(dict.fromkeys(subtopics)) or ["0"]
+        each = known if by_subtopic else known[:1]
+        column = {pair: k for k, pair in enumerate(product(holes, each))}
+        pairs = zip(docs, subtopics if by_subtopic else each * len(docs), strict=True)
+        owner = [column.get(pair, -1) for pair in pairs]
+        owned = set(owner)
+        new = [pair for pair, k in column.items() if k not in owned]
+        more = {"docs": [doc for doc, _ in new], "subtopics": [subtopic for _, subtopic in new]}
+        nothing = [0] * len(new)
+        query = replace(
+            qrels,
+            queries=(dense.queries[ranking.at],),
+            starts=np.array([0, len(owner) + len(new)]),
+            extra={name: _longer(cells[rows], [""] * len(new)) for name, cells in qrels.extra.items()},
+            **{name: _longer(getattr(qrels, name)[rows], more.get(name, nothing)) for name in Qrels.row_columns},
+        )
+        owners = np.array([*owner, *(column[pair] for pair in new)], dtype=np.int64)
+        return cls(ranking, query, owners, len(column), set(holes) <= set(docs))
+
+    def joined(self, candidates: Floats) -> JudgedRun:
+        """Candidates, one row of grades each, as `judge` joins them if each is a query of its own."""
+        n, rows = len(candidates), len(self.owner)
+        filled = np.where(self.owner >= 0, candidates[:, self.owner], self.qrels.grades)
+        qrels = replace(
+            self.qrels,
+            queries=self.qrels.queries * n,
+            starts=np.arange(n + 1) * rows,
+            docs=np.tile(self.qrels.docs, n),
+            grades=filled.ravel(),
+            subtopics=np.tile(self.qrels.subtopics, n),
+            lines=np.tile(self.qrels.lines, n),
+            extra={name: np.tile(column, n) for name, column in self.qrels.extra.items()},
+        )
+        dense = self.ranking.dense
+        return judge(qrels, dense.sources.run, dense.joining, dense.sources.extras)
 
 
-def _over_ties(measure: Measure, ranking: _Ranking, candidates: Floats) -> tuple[float, float, bool]:
-    """Where the mean over the orders of ties has no closed form: it is between the worst and the best order."""
-    sides = [_measured(measure, ranking, candidates, ties) for ties in ("worst", "best")]
-    both = np.concatenate([side for side in sides if side is not None])
-    return float(both.min()), float(both.max()), True
+@dataclass(frozen=True, eq=False)
+class _OfQuery:
+    """The search for the bounds of a measure for one query."""
 
+    completions: Completions
+    measure: Measure
+    ranking: _Ranking
 
-def _measured(measure: Measure, ranking: _Ranking, candidates: Floats, ties: Ties) -> Floats | None:
-    step = max(1, AT_ONCE // ranking.size)
-    parts = []
-    for start in range(0, len(candidates), step):
-        judged = ranking.filled(candidates[start : start + step], ties)
-        values = measure.expected_values(judged) if ties == "expected" else measure.values(judged)
-        if values is None:
+    def bounds(self) -> tuple[float, float, bool]:
+        """Lowest, highest, and whether these are only outer bounds."""
+        for values in (self._of_alike, self._of_all, self._of_all_joined, self._of_extremes):
+            try:
+                found = values()
+            except _NeedsMore:
+                continue
+            if found is not None:
+                return float(found.min()), float(found.max()), False
+        try:
+            between = self._between_orders_of_ties()
+        except _NeedsMore:
+            between = None
+        return (*(between or self._range()), True)
+
+    @property
+    def _ties(self) -> Ties:
+        return self.ranking.ties
+
+    @property
+    def _is_known(self) -> bool:
+        # a user's own measure need not say what does not hold for it
+        return is_built_in(type(self.measure))
+
+    @cached_property
+    def _worth(self) -> Floats:
+        """What the measure makes of each possible grade."""
+        measure, grades = self.measure, self.completions.grades
+        if isinstance(measure, Gained):
+            return measure.gains(grades)
+        values = measure.gain if isinstance(measure.gain, Mapping) else {}
+        return np.array([values.get(grade, grade) for grade in grades.tolist()])
+
+    @cached_property
+    def _rising(self) -> bool:
+        """Whether a higher grade is worth as much or more, and no judgment is taken for none."""
+        judged = isinstance(self.measure, Gained) or bool(self._worth[0] >= 0)
+        return judged and bool((np.diff(self._worth) >= 0).all())
+
+    @cached_property
+    def _levels(self) -> Floats:
+        """The grades that make a difference, lowest first: two for a measure that knows relevant and not relevant."""
+        measure, grades = self.measure, self.completions.grades
+        orders = self._ties in ("best", "worst") and not self._rising
+        if not (measure.is_binary and self._is_known) or measure.beyond_rel or not measure.repeats or orders:
+            return grades
+        kinds = np.stack([self._worth >= measure.lowest_relevant, self._worth >= 0])
+        return grades[np.sort(np.unique(kinds, axis=1, return_index=True)[1])]
+
+    @property
+    def _joined_levels(self) -> Floats:
+        # which of two documents comes first may matter, and so even grades that are worth the same
+        return self.completions.grades if self._ties in ("best", "worst") else self._levels
+
+    @property
+    def _by_subtopic(self) -> bool:
+        return "subtopic" in self.measure.reads_columns
+
+    def _of_alike(self) -> Floats | None:
+        """All lowest and all highest, if a better grade never hurts."""
+        measure, worth = self.measure, self._worth
+        matters_not = not measure.judgments_matter and self._ties not in ("best", "worst")
+        # a tool's variant of a measure may inherit what does not hold for it
+        helps = matters_not or (measure.grades_help and self._is_known and REGISTRY[measure.name] is type(measure))
+        if not helps or not measure.repeats or worth.min() < 0:
             return None
-        parts.append(values)
-    return np.concatenate(parts)
-
-
-def _candidates(measure: Measure, ranking: _Ranking, levels: Floats) -> Floats | None:
-    """Ways to fill the holes of which one gives the lowest and one the highest value; None if they are too many."""
-    if (chosen := _of_cumulated_gain(measure, ranking, levels)) is not None:
-        return chosen
-    if not _gains_by_swaps(measure, levels):
-        return _all_fillings(ranking, levels)
-    alike = np.tile(levels[[0, -1], None], (1, len(ranking.holes)))
-    if _is_weighted_sum(measure, ranking.filled(alike, "trec")):
-        return alike
-    return _ordered_fillings(measure, ranking, levels)
-
-
-def _gains_by_swaps(measure: Measure, levels: Floats) -> bool:
-    """Whether a document of a higher grade that moves up never hurts."""
-    rising = not isinstance(measure, Gained) or bool((np.diff(measure.gains(levels)) >= 0).all())
-    return rising and "swap" not in measure.lacks
-
-
-def _is_weighted_sum(measure: Measure, extremes: JudgedRun) -> bool:
-    """Whether the value is a sum of gains weighted by rank, so that a better document anywhere never hurts."""
-    if measure.rank_weights(1) is None:
-        return False
-    lowest, highest = measure.normaliser(measure.shown_list(extremes)).tolist()
-    return bool(lowest == highest)
-
-
-def _all_fillings(ranking: _Ranking, grades: Floats) -> Floats | None:
-    holes = len(ranking.holes)
-    if holes * math.log(len(grades)) > math.log(MOST_CANDIDATES):
+        grades = self.completions.grades
+        alike = np.tile(grades[[int(worth.argmin()), int(worth.argmax())], None], (1, len(self.ranking.holes)))
+        try:
+            if self._rising or self._ties not in _BY_GRADE:
+                return self._measured(alike)
+        except _NeedsMore:
+            # under the other rules a better document would change places with one that is not like it otherwise
+            if self._ties not in ("best", "worst"):
+                return self._values(_Rows.of(self.ranking, False).joined(alike))
         return None
-    return np.array(list(product(grades.tolist(), repeat=holes)))
+
+    def _of_all(self) -> Floats | None:
+        """All candidates, as ranks and grades."""
+        holes, levels = len(self.ranking.holes), self._levels
+        if not _are_few(levels, holes, min(MOST_CANDIDATES, MOST_DOCUMENTS // self.ranking.size)):
+            return None
+        return self._measured(every_filling(levels, holes))
+
+    def _of_all_joined(self) -> Floats | None:
+        """All candidates, joined one by one, for a measure that looks at more than ranks and grades."""
+        rows = _Rows.of(self.ranking, self._by_subtopic)
+        most = min(MOST_JOINED, MOST_JUDGMENTS // (len(rows.owner) + len(self.ranking.grade)))
+        if not self._has_columns(rows) or not _are_few(self._joined_levels, rows.columns, most):
+            return None
+        try:
+            return self._values(self.completions.joined(self.ranking, self._joined_levels, self._by_subtopic))
+        except CranfieldError:
+            if self.measure.qrels_columns or rows.qrels.extra:
+                return None  # such as a document that was drawn although its probability is 0
+            raise
+
+    def _has_columns(self, rows: _Rows) -> bool:
+        """Whether each unjudged document has all that the measure looks at, such as a stratum."""
+        wanted = {*self.measure.qrels_columns, *self.measure.reads_columns} & set(rows.qrels.extra)
+        return rows.all_had_rows or not wanted
+
+    def _of_extremes(self) -> Floats | None:
+        """The candidates that can be extreme, where it is known which."""
+        for choose in (_of_cumulated_gain, _of_average_precision, _of_bpref):
+            if self._rising and (chosen := choose(self.measure, self.ranking, self._levels)) is not None:
+                return self._measured(chosen)
+        ordered = self._ordered
+        return None if ordered is None else self._measured(ordered)
+
+    @cached_property
+    def _ordered(self) -> Floats | None:
+        if not (self._rising and self._is_known) or "swap" in self.measure.lacks:
+            return None
+        return _ordered_fillings(self.measure, self.ranking, self._levels)
+
+    def _between_orders_of_ties(self) -> tuple[float, float] | None:
+        """Where the mean over the orders of ties has no closed form: it is between the worst and the best order."""
+        if self._ties != "expected" or self._ordered is None:
+            return None
+        both = [self._measured(self._ordered, ties) for ties in ("worst", "best")]
+        values = np.concatenate([side for side in both if side is not None])
+        return float(values.min()), float(values.max())
+
+    def _range(self) -> tuple[float, float]:
+        # a gain map may go below the range that the measure has otherwise
+        below = isinstance(self.measure, Gained) and bool((self._worth < 0).any())
+        unbounded = below or "range" in self.measure.lacks
+        return -math.inf if below else self.measure.low, math.inf if unbounded else self.measure.high
+
+    def _measured(self, candidates: Floats, ties: Ties | None = None) -> Floats | None:
+        """The values of candidates by their ranks and grades alone; None where ties would take too long to sample."""
+        step = max(1, AT_ONCE // self.ranking.size)
+        parts = []
+        for start in range(0, len(candidates), step):
+            values = self._values(self.ranking.filled(candidates[start : start + step], ties or self._ties), ties)
+            if values is None:
+                return None
+            parts.append(values)
+        return np.concatenate(parts)
+
+    def _values(self, judged: JudgedRun, ties: Ties | None = None) -> Floats | None:
+        """The values of candidates as `evaluate` has them; None where ties would take too long to sample."""
+        if (ties or self._ties) != "expected":
+            return self.measure.values(judged)
+        closed = self.measure.expected_values(judged)
+        sampling = self.completions.sampling
+        if closed is not None or sampling.samples * len(judged.rank) > MOST_SAMPLED:
+            return closed
+        drawn = [self.measure.values(order) for order in _orders(judged, sampling)]
+        return np.asarray(np.mean(drawn, axis=0))
+
+
+def _are_few(levels: Floats, places: int, most: int) -> bool:
+    return places * math.log(len(levels)) <= math.log(max(most, 1)) + 1e-9
+
+
+def _orders(judged: JudgedRun, sampling: Sampling) -> Iterator[JudgedRun]:
+    """Candidates of one query in each order of ties that is drawn for it: the same for all, as all is judged."""
+    n, length = judged.n, int(judged.starts[1])
+    one = replace(
+        judged,
+        queries=judged.queries[:1],
+        starts=judged.starts[:2],
+        **{name: getattr(judged, name)[:length] for name in ("rank", "grade", "tie_first", "tie_size")},
+        doc=np.arange(length),
+    )
+    rngs = [sampling.rng(judged.queries[0])]
+    for _ in range(sampling.samples):
+        order = (one.shuffled(rngs).doc + (np.arange(n) * length)[:, None]).ravel()
+        shuffled = {name: getattr(judged, name)[order] for name in ("grade", "doc", "tie_first", "tie_size")}
+        yield replace(judged, **shuffled)
 
 
 def _ordered_fillings(measure: Measure, ranking: _Ranking, levels: Floats) -> Floats | None:
-    """Every multiset of grades, best first and worst first.
+    """Every multiset of grades, best first and worst first; None if they are too many.
 
     Of all orders of the same grades these are the extreme ones, as a better document that moves up never hurts.
     Below the cutoff a document only counts as one that was not shown, so that the better it is, the worse.
     """
-    cutoff = getattr(measure, "cutoff", None)
-    # a document tied with one above the cutoff may get there
-    shown = ranking.tie_first[ranking.holes] <= (math.inf if cutoff is None else cutoff)
+    shown = _shown_holes(measure, ranking)
     number = int(np.count_nonzero(shown))
     count = math.comb(number + len(levels) - 1, number)
     if count > MOST_CANDIDATES or 4 * count * ranking.size > MOST_DOCUMENTS:
@@ -236,24 +459,102 @@ def _ordered_fillings(measure: Measure, ranking: _Ranking, levels: Floats) -> Fl
     return np.concatenate(parts)
 
 
-def _levels(measure: Measure, dense: JudgedRun, grades: Floats) -> Floats:
-    """The grades that make a difference, worst first: two for a measure that knows relevant and not relevant."""
-    relevant = grades >= measure.lowest_relevant
-    levels = np.array([part[0] for part in (grades[~relevant], grades[relevant]) if len(part)])
-    if not measure.is_binary or len(levels) == len(grades):
-        return grades
-    like = levels[(relevant & (not relevant.all())).astype(int)]
-    # a measure may take a lowest relevant grade and yet look at grades: see whether any ranking of them shows it
-    ranking = _Ranking.unjudged(dense, min(2 * len(grades), 40, int(dense.retrieved.max(initial=1))))
-    places = np.arange(len(ranking.holes))
-    turns = np.vstack([np.roll(np.arange(len(grades)), -i)[places % len(grades)] for i in range(len(grades))])
-    alike = np.tile(np.arange(len(grades))[:, None], (1, len(places)))
-    rankings = np.vstack([turns, alike])
-    try:
-        own, merged = (measure.values(ranking.filled(values[rankings], "trec")) for values in (grades, like))
-    except _NeedsMore:
-        return grades
-    return levels if np.array_equal(own, merged) else grades
+def _shown_holes(measure: Measure, ranking: _Ranking) -> Bools:
+    """Which holes are within the cutoff, or may get there as they are tied with a document that is."""
+    cutoff = getattr(measure, "cutoff", None)
+    first = ranking.tie_first[ranking.holes] if ranking.ties in _BY_GRADE else ranking.holes + 1
+    return np.asarray(first <= (math.inf if cutoff is None else cutoff))
+
+
+def _of_average_precision(measure: Measure, ranking: _Ranking, levels: Floats) -> Floats | None:
+    """Extreme candidates of AP and YAAP: of those with r relevant holes, best or worst first, as `_ordered_fillings`.
+
+    From r − 1 to r the sum of precisions grows by the precision at the new document, and by 1/i for each relevant
+    document below it.
+    """
+    kind = type(measure)
+    known = (kind.terms, kind.normaliser, kind.per_query) in (
+        (AP.terms, AP.normaliser, Measure.per_query),
+        (YAAP.terms, YAAP.normaliser, YAAP.per_query),
+    )
+    if not known or getattr(measure, "ties", None) or not _is_plain_binary(measure, ranking, levels):
+        return None
+    shown = _shown_holes(measure, ranking)
+    rank = ranking.holes[shown] + 1.0
+    relevant = ranking.grade >= measure.lowest_relevant
+    cutoff = getattr(measure, "cutoff", None)
+    places = np.arange(1, len(relevant) + 1)
+    inside = relevant & (places <= (math.inf if cutoff is None else cutoff))
+    above = np.concatenate(([0], np.cumsum(inside)))[ranking.holes[shown]]
+    shares = np.where(inside, 1.0 / places, 0.0)
+    below = (shares.sum() - np.cumsum(shares))[ranking.holes[shown]]
+    start = float((np.cumsum(inside) * shares).sum())
+    number = np.arange(1, len(rank) + 1)
+    best_first = (above + number) / rank + below
+    behind = np.cumsum(1 / rank[::-1]) - 1 / rank[::-1]
+    worst_first = (above[::-1] + 1) / rank[::-1] + below[::-1] + behind
+    sums = start + np.stack([np.concatenate(([0.0], np.cumsum(steps))) for steps in (best_first, worst_first)])
+    found = np.count_nonzero(ranking.rest >= measure.lowest_relevant) + np.arange(len(rank) + 1)
+    extremes = []
+    for unseen in (0, 1) if not shown.all() else (0,):
+        total = found + unseen * np.count_nonzero(~shown)
+        if getattr(measure, "denominator", "R") != "R" and cutoff is not None:
+            total = np.minimum(total, cutoff)
+        values = (1 + sums) / (1 + total - sums) if isinstance(measure, YAAP) else sums / np.maximum(total, 1)
+        extremes += [(*choice, unseen) for choice in _extreme_places(values)]
+    return _filled_in_order(extremes, shown, levels)
+
+
+def _of_bpref(measure: Measure, ranking: _Ranking, levels: Floats) -> Floats | None:
+    """Extreme candidates of Bpref: those with r relevant holes, best or worst first, all counted at once."""
+    kind = type(measure)
+    known = (kind.terms, kind.normaliser, kind.per_query) == (Bpref.terms, Bpref.normaliser, Measure.per_query)
+    if not known or not _is_plain_binary(measure, ranking, levels):
+        return None
+    rel, holes = measure.lowest_relevant, len(ranking.holes)
+    is_hole = np.zeros(len(ranking.grade), dtype=bool)
+    is_hole[ranking.holes] = True
+    relevant = ranking.grade >= rel
+    matters = is_hole | relevant
+    refused = np.cumsum(~matters)[matters]
+    holes_above = (np.cumsum(is_hole) - is_hole)[matters]
+    is_hole = is_hole[matters]
+    filled = np.arange(holes + 1)[:, None]
+    all_relevant = np.count_nonzero(ranking.rest >= rel) + filled
+    others = np.count_nonzero((ranking.rest >= 0) & (ranking.rest < rel)) + holes - filled
+    most = np.minimum(others, all_relevant)
+    values = []
+    for unfilled, counted in (
+        (np.maximum(holes_above - filled, 0), ~is_hole | (holes_above < filled)),
+        (np.minimum(holes_above, holes - filled), ~is_hole | (holes_above >= holes - filled)),
+    ):
+        lost = np.minimum(refused + unfilled, all_relevant) / np.maximum(most, 1) * (most > 0)
+        values.append((counted * (1 - lost)).sum(axis=1) / np.maximum(all_relevant[:, 0], 1))
+    extremes = [(*choice, 0) for choice in _extreme_places(np.stack(values))]
+    return _filled_in_order(extremes, np.ones(holes, dtype=bool), levels)
+
+
+def _is_plain_binary(measure: Measure, ranking: _Ranking, levels: Floats) -> bool:
+    """Whether a hole is relevant or not, and the order of the ranking does not depend on it."""
+    rel = measure.lowest_relevant
+    two = len(levels) == 2 and bool(levels[0] < rel <= levels[1])
+    return two and measure.gain is None and ranking.ties not in _BY_GRADE
+
+
+def _extreme_places(values: Floats) -> list[tuple[int, int]]:
+    """Row and column of the lowest and of the highest value."""
+    at = [np.unravel_index(int(place), values.shape) for place in (values.argmin(), values.argmax())]
+    return [(int(row), int(column)) for row, column in at]
+
+
+def _filled_in_order(chosen: list[tuple[int, int, int]], shown: Bools, levels: Floats) -> Floats:
+    """Candidates: the first (order 0) or last (1) so many of the holes that are shown filled, and the others or not."""
+    candidates = np.zeros((len(chosen), len(shown)), dtype=np.int64)
+    for candidate, (order, number, unseen) in zip(candidates, chosen, strict=True):
+        places = np.flatnonzero(shown)
+        candidate[places[len(places) - number :] if order else places[:number]] = 1
+        candidate[~shown] = unseen
+    return levels[candidates]
 
 
 def _of_cumulated_gain(measure: Measure, ranking: _Ranking, grades: Floats) -> Floats | None:
@@ -345,3 +646,11 @@ def _best_chain(worth: Floats) -> Ints:
         most = int(places[most])
         chain_.append(most)
     return np.array(chain_)
+
+
+def _longer(column: Any, more: Sequence[Any]) -> Any:
+    """A column with some more entries."""
+    longer = np.empty(len(column) + len(more), dtype=column.dtype)
+    longer[: len(column)] = column
+    longer[len(column) :] = more
+    return longer
