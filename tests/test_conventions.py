@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import gzip
 import json
 import math
 import random
 import shutil
+import subprocess
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +17,14 @@ from typing import Any
 
 import pytest
 
-from cranfield import CranfieldError, EvaluationError, MeasureError, Qrels, evaluate, read_qrels, read_run
+from cranfield import CranfieldError, EvaluationError, MeasureError, Qrels, Run, evaluate, read_qrels, read_run
 from cranfield.comparing_tools import ToolEvaluator, compare_tools
 from cranfield.conventions import TOOLS, Setting
-from cranfield.measures import REGISTRY, parse_measure
+from cranfield.errors import DuplicateError
+from cranfield.formats import as_qrels, as_run
+from cranfield.measures import REGISTRY, parse_measure, parse_measures
+from cranfield.measures.trec_names import FAMILIES
+from cranfield.trec_eval import trec_eval
 
 SEEDS = range(12)
 Nested = dict[str, dict[str, float]]
@@ -111,6 +117,118 @@ def test_trec_eval_10_stops_at_a_missing_query_and_9_skips_it() -> None:
     assert ToolEvaluator("trec_eval-10", qrels, ["AP"], missing="zero").evaluate(run).mean("AP") == 0.5
 
 
+# trec_eval, as the drop-in has it: every measure, on data with missing queries, ties and negative grades
+
+
+def drop_in(version: str, qrels: Path, run: Path, names: list[str], *flags: str) -> dict[tuple[str, str], float]:
+    """What `cranfield trec_eval` prints, which is what trec_eval prints."""
+    asked = [part for name in names for part in ("-m", name)]
+    outcome = trec_eval(["--as", version, "-q", *flags, *asked, str(qrels), str(run)])
+    assert outcome.code == 0, outcome.err
+    lines = (line.split("\t") for line in outcome.out.splitlines())
+    return {(name.strip(), query): float(value) for name, query, value in lines}
+
+
+def assert_as_printed(scores: Any, printed: dict[tuple[str, str], float], labels: dict[str, str]) -> None:
+    """Every value that trec_eval prints, with its four decimals, is the one found; `labels` are ours by its."""
+    assert {name for name, query in printed if query == "all"} == set(labels)
+    for (name, query), value in printed.items():
+        found = scores.mean(labels[name]) if query == "all" else scores.per_query(labels[name])[query]
+        assert found == pytest.approx(value, abs=5.1e-5), (name, query)
+
+
+def written(folder: Path, qrels: Nested, run: Nested) -> tuple[Path, Path]:
+    files = folder / "qrels", folder / "run"
+    judged = (f"{query} 0 {doc} {grade}\n" for query, docs in qrels.items() for doc, grade in docs.items())
+    ranked = (f"{query} Q0 {doc} 1 {score!r} x\n" for query, docs in run.items() for doc, score in docs.items())
+    files[0].write_text("".join(judged))
+    files[1].write_text("".join(ranked))
+    return files
+
+
+OF_QRELS = [name for name, family in FAMILIES.items() if family.make and family.judgments in ("any", "qrels")]
+WITH_PARAMETERS = ["P.1,3", "iprec_at_recall.0.25,0.5", "utility.2,-1,-0.5,0", "set_F.2", "11pt_avg.0,0.5,1"]
+WITH_PARAMETERS += ["ndcg.1=3,2=9", "G.1=3,2=9", "ndcg_rel.1=3,2=9", "Rndcg.1=3,2=9", "Rprec_mult.0.5,3"]
+ONLY_IN_10 = ["rbp_resid.p=0.5", "rbp.p=0.5,1=3", "unj.3"]
+FOR_VERSION = {
+    (version, parameters): [name for name in names if FAMILIES[name.partition(".")[0]].since <= int(version)]
+    for version in ("9", "10")
+    for parameters, names in ((False, OF_QRELS), (True, WITH_PARAMETERS + (ONLY_IN_10 if version == "10" else [])))
+}
+
+
+@pytest.mark.parametrize("parameters", [False, True], ids=["plain", "parameters"])
+@pytest.mark.parametrize("level", [0, 1, 2])
+@pytest.mark.parametrize("version", ["9", "10"])
+def test_every_measure_of_trec_eval_is_what_the_drop_in_prints(
+    tmp_path: Path, version: str, level: int, parameters: bool
+) -> None:
+    names = FOR_VERSION[version, parameters]
+    for seed in range(3):
+        files = written(tmp_path, *random_case(seed))
+        for complete in (True, False) if version == "9" else (True,):
+            flags = [f"-l{level}", *(["-c"] if complete else [])]
+            printed = drop_in(version, *files, names, *flags)
+            evaluator = ToolEvaluator(
+                f"trec_eval-{version}", str(files[0]), names, rel=level, missing="zero" if complete else "skip"
+            )
+            scores = evaluator.evaluate(str(files[1]))
+            assert_as_printed(scores, printed, {label: label for label in scores.labels})
+
+
+@pytest.mark.parametrize("version", ["9", "10"])
+def test_judged_only_is_what_the_drop_in_prints_with_J(tmp_path: Path, version: str) -> None:
+    names = [name for name in FOR_VERSION[version, False] if not name.startswith("num_")]
+    for seed in range(3):
+        qrels, run = random_case(seed)
+        files = written(tmp_path, qrels, run)
+        printed = drop_in(version, *files, names, "-c", "-J")
+        condensed = {label: dataclasses.replace(m, judged_only=True) for label, m in parse_measures(names)}
+        evaluator = ToolEvaluator(f"trec_eval-{version}", qrels, list(condensed.values()), missing="zero")
+        scores = evaluator.evaluate(run)
+        assert_as_printed(scores, printed, {label: str(measure) for label, measure in condensed.items()})
+
+
+@pytest.mark.parametrize("version", ["9", "10"])
+@pytest.mark.parametrize("kind", ["prefs", "qrels_jg"])
+def test_preferences_and_groups_are_what_the_drop_in_prints(tmp_path: Path, version: str, kind: str) -> None:
+    names = [name for name, family in FAMILIES.items() if family.judgments == kind]
+    for seed in range(4):
+        rng, (qrels, run) = random.Random(seed), random_case(seed)
+        files = written(tmp_path, qrels, run)
+        rows = [
+            (q, g, doc) for q, docs in qrels.items() for g in "uv" for doc in docs if g == "u" or rng.random() < 0.7
+        ]
+        between = "s " if kind == "prefs" else ""
+        lines = [f"{q} {group} {between}{doc} {rng.choice((0, 0, 1, 2))}\n" for q, group, doc in rows]
+        files[0].write_text("".join(lines))
+        printed = drop_in(version, *files, names, "-c", "-R", kind)
+        judged = read_qrels(str(files[0]), "prefs" if kind == "prefs" else "diversity")
+        scores = ToolEvaluator(f"trec_eval-{version}", judged, names, missing="zero").evaluate(run)
+        assert_as_printed(scores, printed, {label: label for label in scores.labels})
+
+
+def test_a_missing_query_has_a_list_of_one_unknown_document_in_trec_eval_10() -> None:
+    """The examples of the field notes: yaap, and what has parameters, shows the stand-in."""
+    qrels, run = {"1": {"a": 1}, "2": {"a": 1, "b": 1, "c": 1}}, {"1": {"a": 1.0}}
+    names = ["yaap", "utility", "utility.2,-1,0,0", "rbp_resid", "rbp_resid.p=0.5", "num_ret", "ideal_dcg"]
+    ten = ToolEvaluator("trec_eval-10", qrels, names, missing="zero").evaluate(run)
+    found = {label: ten.per_query(label)["2"] for label in ten.labels}
+    ideal = 1 + 1 / math.log2(3) + 1 / 2
+    expected = {"yaap": -math.log(4), "utility_2,-1,0,0": -1.0, "rbp_resid_p=0.5": 1.0, "ideal_dcg": ideal}
+    assert found == pytest.approx(expected | {"utility": 0, "rbp_resid": 0, "num_ret": 0})
+    assert any("one unknown document" in note for note in ten.notes)
+    nine = ToolEvaluator("trec_eval-9", qrels, ["yaap"], missing="zero").evaluate(run)
+    assert nine.per_query("yaap")["2"] == 0
+
+
+def test_the_sum_of_relevant_documents_is_recounted_where_missing_queries_count() -> None:
+    qrels, run = {"1": {"a": 2, "b": 1}, "2": {"a": 1, "b": -1}}, {"1": {"a": 1.0}}
+    for missing, total in (("zero", 3), ("skip", 1)):
+        scores = ToolEvaluator("trec_eval-9", qrels, ["num_rel"], rel=2, missing=missing).evaluate(run)
+        assert scores.mean("num_rel") == total and scores.per_query("num_rel")["1"] == 1
+
+
 # ir_measures
 
 IR_NAMES = [
@@ -159,7 +277,7 @@ def test_ir_measures_equals_ir_measures(seed: int) -> None:
     metrics = [metric for call in calls for metric in ir_measures.iter_calc(call, qrels, run)]
     theirs = {(measures[m.measure], m.query_id): m.value for m in metrics}
     for key, value in theirs.items():
-        assert found.get(key, 0.0 if key[0] == "NumRel" else None) == pytest.approx(value, abs=1e-6), key
+        assert found.get(key) == pytest.approx(value, abs=1e-6), key
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -182,6 +300,136 @@ def test_ties_differ_between_measures_in_one_call_of_ir_measures() -> None:
     assert found == {("RR", "q"): 1.0, ("RR@2", "q"): 0.5}
     theirs = ir_measures.calc_aggregate([ir_measures.RR, ir_measures.RR @ 2], qrels, run)
     assert theirs == {ir_measures.RR: 1.0, ir_measures.RR @ 2: 0.5}
+
+
+def ir_values(names: list[str], qrels: Any, run: Any) -> dict[tuple[str, str], float]:
+    """What ir_measures says, by our spelling of its measures."""
+    ir_measures = pytest.importorskip("ir_measures")
+    measures = {ir_measures.parse_measure(name): name for name in names}
+    return {(measures[m.measure], m.query_id): m.value for m in ir_measures.iter_calc(list(measures), qrels, run)}
+
+
+def test_the_last_row_of_a_document_counts_in_ir_measures_and_ranx(tmp_path: Path) -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels, file = {"q": {"a": 1}}, tmp_path / "run"
+    file.write_text("q Q0 b 1 3 x\nq Q0 a 2 2 x\nq Q0 b 3 1 x\n")
+    names = ["RR", "RR@3", "nDCG", "P@2", "Judged@3", "Compat"]
+    found = ours("ir_measures", qrels, str(file), names)
+    assert found == pytest.approx(ir_values(names, qrels, list(ir_measures.read_trec_run(str(file)))))
+    assert found["RR", "q"] == 1 and ours("ranx", qrels, str(file), ["RR"]) == {("RR", "q"): 1.0}
+    assert ours("ranx", qrels, str(file), ["RR"], on_duplicate="first") == {("RR", "q"): 0.5}
+    with pytest.raises(DuplicateError):
+        ours("ir_measures", qrels, str(file), ["RR"], on_duplicate="error")
+    with pytest.raises(DuplicateError):
+        ours("trec_eval-9", qrels, str(file), ["RR"])
+
+
+def test_the_cwl_provider_of_ir_measures_counts_a_repeated_document_twice() -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    pytest.importorskip("cwl")
+    run = [ir_measures.ScoredDoc("q", doc, score) for doc, score in (("b", 3.0), ("a", 2.0), ("b", 1.0))]
+    # of three documents a is the second, as if b were still above it
+    assert ir_values(["RBP(rel=1)"], {"q": {"a": 1}}, run)["RBP(rel=1)", "q"] == pytest.approx(0.16)
+    assert ours("ir_measures", {"q": {"a": 1}}, {"q": {"a": 2.0, "b": 1.0}}, ["RBP(rel=1)"]) == {
+        ("RBP(rel=1)", "q"): pytest.approx(0.2)
+    }
+
+
+def test_exponential_gain_without_a_cutoff_comes_from_ranx_in_ir_measures() -> None:
+    name = "nDCG(dcg='exp-log2')"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pytest.importorskip("ranx")
+        for seed in range(3):
+            rng = random.Random(seed)
+            qrels = {q: {f"d{i}": rng.choice((-1, 0, 1, 2, 3)) for i in range(9)} for q in "12"}
+            run = {q: {f"d{i}": rng.random() for i in rng.sample(range(14), 9)} for q in "12"}
+            assert ours("ir_measures", qrels, run, [name]) == pytest.approx(ir_values([name], qrels, run))
+        with pytest.raises(AssertionError):
+            ir_values([name], {"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 1.0}})
+    with pytest.raises(EvaluationError, match="lacks 1 of 2"):
+        ours("ir_measures", {"1": {"a": 1}, "2": {"a": 1}}, {"1": {"a": 1.0}}, [name])
+
+
+def test_counts_of_a_query_that_the_run_lacks_are_0_in_ir_measures() -> None:
+    qrels, run = {"1": {"a": 1}, "2": {"a": 1, "b": 1}}, {"1": {"a": 1.0}}
+    found = ours("ir_measures", qrels, run, ["NumRel", "NumQ"])
+    assert found == ir_values(["NumRel", "NumQ"], qrels, run)
+    assert found == {("NumRel", "1"): 1, ("NumRel", "2"): 0, ("NumQ", "1"): 1, ("NumQ", "2"): 0}
+
+
+def test_the_gdeval_provider_of_ir_measures_loses_topics_with_a_hyphen() -> None:
+    """It takes what is behind the last hyphen for the topic, so that the real one gets the default, 0."""
+    if shutil.which("perl") is None:
+        pytest.skip("perl is not installed")
+    qrels, run = {"q-12": {"a": 1}}, {"q-12": {"a": 1.0}}
+    theirs = ir_values(["ERR@5", "nDCG(dcg='exp-log2')@5"], qrels, run)
+    assert theirs["ERR@5", "q-12"] == theirs["nDCG(dcg='exp-log2')@5", "q-12"] == 0
+    assert theirs["ERR@5", "12"] == ours("ir_measures", qrels, run, ["ERR@5"])["ERR@5", "q-12"] == 0.0625
+
+
+@pytest.mark.parametrize(("topic", "grade"), [("x", 1), ("1", 5)])
+def test_the_gdeval_provider_of_ir_measures_fails_on_topics_without_a_number_and_on_grades_above_4(
+    topic: str, grade: int
+) -> None:
+    if shutil.which("perl") is None:
+        pytest.skip("perl is not installed")
+    with pytest.raises(subprocess.CalledProcessError):
+        ir_values(["ERR@5"], {topic: {"a": grade}}, {topic: {"a": 1.0}})
+    expected = min((2**grade - 1) / 16, 15 / 16)
+    assert ours("ir_measures", {topic: {"a": grade}}, {topic: {"a": 1.0}}, ["ERR@5"]) == {
+        ("ERR@5", topic): pytest.approx(expected)
+    }
+
+
+def test_the_cwl_and_pyndeval_providers_of_ir_measures_need_the_rows_of_a_topic_together() -> None:
+    """Each stretch of rows is taken for a list of its own; the other providers gather them."""
+    ir_measures = pytest.importorskip("ir_measures")
+    pytest.importorskip("cwl"), pytest.importorskip("pyndeval")
+    rows = [("1", "x", 3.0), ("2", "a", 3.0), ("1", "a", 2.0)]
+    apart = [ir_measures.ScoredDoc(*row) for row in rows]
+    together = sorted(apart, key=lambda row: row.query_id)
+    run = Run.from_rows(*map(list, zip(*rows, strict=True)))
+    judged = [("1", "a", "1"), ("2", "a", "1"), ("2", "b", "2")]
+    qrels = Qrels.from_rows([q for q, _, _ in judged], [d for _, d, _ in judged], [1] * 3, subtopics=list("112"))
+    theirs = [ir_measures.Qrel(query, doc, 1, subtopic) for query, doc, subtopic in judged]
+    for name in ("RBP(rel=1)", "alpha_nDCG@5"):
+        found = ours("ir_measures", qrels, run, [name])
+        assert found == pytest.approx(ir_values([name], theirs, together))
+        assert found != pytest.approx(ir_values([name], theirs, apart))
+    assert ir_values(["RR"], theirs, apart) == ours("ir_measures", qrels, run, ["RR"])
+
+
+def test_ir_measures_has_no_number_for_nNRBP_where_nothing_is_relevant() -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    pytest.importorskip("pyndeval")
+    rows = [("1", "a", 0, "1"), ("2", "b", 1, "2"), ("2", "c", 1, "1")]
+    theirs = [ir_measures.Qrel(*row) for row in rows]
+    queries, docs, grades, subtopics = map(list, zip(*rows, strict=True))
+    run = {"1": {"a": 1.0}, "2": {"b": 1.0}}
+    assert math.isnan(ir_values(["nNRBP"], theirs, run)["nNRBP", "1"])
+    assert ours("ir_measures", Qrels.from_rows(queries, docs, grades, subtopics=subtopics), run, ["nNRBP"]) == {
+        ("nNRBP", "1"): 0.0,
+        ("nNRBP", "2"): pytest.approx(ir_values(["nNRBP"], theirs, run)["nNRBP", "2"]),
+    }
+
+
+def test_ir_measures_counts_too_few_documents_beside_a_judged_only_measure() -> None:
+    """NumRet goes along with whatever measure comes first in the call."""
+    ir_measures = pytest.importorskip("ir_measures")
+    qrels, run = {"1": {"a": 1}}, {"1": {"x": 3.0, "a": 2.0}}
+    both = [ir_measures.parse_measure("AP(judged_only=True)"), ir_measures.NumRet]
+    provider = ir_measures.providers.registry["pytrec_eval"]
+    assert {m.value for m in provider.iter_calc(both, qrels, run) if m.measure == ir_measures.NumRet} == {1}
+    assert ours("ir_measures", qrels, run, ["AP(judged_only=True)", "NumRet"])["NumRet", "1"] == 2
+
+
+def test_a_flag_gives_RBP_of_ir_measures_its_level() -> None:
+    qrels, run = {"q": {"a": 2, "b": 1}}, {"q": {"b": 2.0, "a": 1.0}}
+    found = ToolEvaluator("ir_measures", qrels, ["RBP"], rel=2).evaluate(run).mean("RBP")
+    assert found == pytest.approx(ir_values(["RBP(rel=2)"], qrels, run)["RBP(rel=2)", "q"])
+    with pytest.raises(MeasureError, match="but not as RBP"):
+        ToolEvaluator("ir_measures", qrels, ["RBP"])
 
 
 # gdeval, in the copy that ir_measures ships
@@ -283,15 +531,18 @@ def test_the_relevance_level_concerns_gains_in_ranx_only() -> None:
 
 
 def test_bpref_of_ranx() -> None:
-    """Negative grades are judgments, and nothing divides by min(R, N) where it is 0."""
+    """Negative grades are judgments, and where N is 0 a relevant document found is 1 − 0/0."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ranx = pytest.importorskip("ranx")
         qrels = {"1": {"a": 1, "b": 1, "c": -1, "d": 0}, "2": {"a": 1, "b": 1, "c": -1}, "3": {"a": 1, "b": 0, "c": 0}}
+        qrels |= {"4": {"a": 1}, "5": {"a": 0}}
         run = {
             "1": {"c": 4.0, "a": 3.0, "d": 2.0, "b": 1.0},
             "2": {"c": 4.0, "a": 3.0},
             "3": {"b": 2.0, "x": 1.5, "a": 1.0},
+            "4": {"x": 1.0},
+            "5": {"a": 1.0},
         }
         theirs_run = ranx.Run(run)
         ranx.evaluate(ranx.Qrels(qrels), theirs_run, ["bpref"], return_mean=False)
@@ -300,6 +551,97 @@ def test_bpref_of_ranx() -> None:
     assert ours("ranx", {"1": {"a": 1}, "2": {"a": 1, "b": 0}}, {"1": {"a": 1.0}, "2": {"a": 1.0}}, ["Bpref"]) == {
         ("Bpref", "2"): 1.0
     }
+
+
+def test_rbp_of_ranx_with_a_level_and_grades_that_it_cuts() -> None:
+    qrels, run = {"q1": {"a": 2, "b": 1, "c": 3}}, {"q1": {"b": 3.0, "a": 2.0, "x": 1.0}}
+    scores = ToolEvaluator("ranx", qrels, ["RBP(p=0.5)", "RBP(p=0.5,rel=3)"], rel=2).evaluate(run)
+    assert scores.summary()["run"] == {"RBP(p=0.5)": 0.5, "RBP(p=0.5,rel=3)": 0.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranx = pytest.importorskip("ranx")
+        assert ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), "rbp.50-l2") == 0.5
+        cut = ranx.evaluate(ranx.Qrels(FRACTIONS), ranx.Run(FRACTIONS_RUN), "ndcg")
+    assert cut == pytest.approx(ours("ranx", FRACTIONS, FRACTIONS_RUN, ["nDCG"])["nDCG", "q1"])
+
+
+def test_ranx_and_the_measures_of_beir_itself_refuse_queries_without_judgments() -> None:
+    qrels, run = {"1": {"a": 1}, "2": {"b": 1}}, {"1": {"a": 1.0}, "2": {"x": 1.0}, "3": {"y": 2.0, "z": 1.0}}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranx = pytest.importorskip("ranx")
+        with pytest.raises(AssertionError):
+            ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), "mrr")
+    for tool, names in (("ranx", ["RR"]), ("beir", ["RR@3", "R_cap@3", "Accuracy@3"])):
+        for name in names:
+            with pytest.raises(EvaluationError, match="refuses queries without judgments, and this run has 1 query"):
+                ours(tool, qrels, run, [name])
+    # make_comparable=True leaves them out, and pytrec_eval does not see them
+    assert ours("ranx", qrels, run, ["RR"], missing="zero") == {("RR", "1"): 1.0, ("RR", "2"): 0.0}
+    assert ours("beir", qrels, run, ["P@1"]) == {("P@1", "1"): 1.0, ("P@1", "2"): 0.0}
+    value = compare_tools("RR", qrels, run, tools=["ranx"]).tools[0]
+    assert value.stops == "stops: the run has 1 query without judgments; without these the value is 0.5000"
+    assert value.value is None and value.per_query == {"1": 1.0, "2": 0.0}
+
+
+def test_hole_of_beir_counts_lists_of_queries_without_judgments() -> None:
+    # (0 + 1/2 + 1) / 2 queries; y is judged, but for another query
+    qrels, run = {"1": {"a": 1}, "2": {"y": 1}}, {"1": {"y": 1.0}, "2": {"y": 2.0, "x": 1.0}, "3": {"u": 2.0, "z": 1.0}}
+    scores = ToolEvaluator("beir", qrels, ["Unjudged@2", "nDCG@2"]).evaluate(run)
+    assert scores.mean("Unjudged@2") == 0.75 and scores.interval("Unjudged@2") is None
+    assert scores.per_query("Unjudged@2") == {"1": 0.0, "2": 0.5}
+    assert scores.select(["2"]).mean("Unjudged@2") == 0.5
+    value = compare_tools("Unjudged@2", qrels, run, tools=["beir"]).tools[0]
+    assert value.value == 0.75 and [reason.what for reason in value.reasons] == ["denominator"]
+
+
+# grades that are no whole numbers
+
+FRACTIONS: Nested = {"q1": {"a": 1.9, "b": 0.5, "c": 2}}
+FRACTIONS_RUN: Nested = {"q1": {"b": 3.0, "a": 2.0, "c": 1.0}}
+
+
+@pytest.mark.parametrize("version", ["9", "10"])
+def test_trec_eval_cuts_fractions_off_grades(tmp_path: Path, version: str) -> None:
+    files = written(tmp_path, FRACTIONS, FRACTIONS_RUN)
+    names = ["ndcg", "map", "Rndcg", "G", "bpref"]
+    printed = drop_in(version, *files, names)
+    assert printed["ndcg", "q1"] == 0.6199
+    scores = ToolEvaluator(f"trec_eval-{version}", FRACTIONS, names).evaluate(FRACTIONS_RUN)
+    assert_as_printed(scores, printed, {name: name for name in names})
+
+
+def test_each_tool_does_its_own_with_fractions() -> None:
+    comparison = compare_tools("nDCG@10", FRACTIONS, FRACTIONS_RUN)
+    assert comparison.value == pytest.approx(0.7825, abs=5e-5)
+    tools = {value.tool: value for value in comparison.tools}
+    for name in ("trec_eval-9", "trec_eval-10", "ranx"):
+        assert tools[name].value == pytest.approx(0.6199, abs=5e-5)
+    for name in ("ir_measures", "gdeval", "beir"):
+        assert "refuses grades that are no whole numbers, and these qrels have 1.9" in str(tools[name].stops)
+    for name in ("trec_eval-9", "trec_eval-10", "ranx", "ir_measures", "gdeval", "beir"):
+        assert [reason.what for reason in tools[name].reasons] == ["grades"]
+    for name in ("sklearn", "torchmetrics"):
+        assert tools[name].value == pytest.approx(comparison.value)
+
+
+def test_whole_numbers_only_are_read_by_the_tools_that_refuse_others() -> None:
+    ir_measures = pytest.importorskip("ir_measures")
+    with pytest.raises(ValueError):
+        list(ir_measures.read_trec_qrels("q1 0 a 1.9\n"))
+    with pytest.raises(TypeError):
+        pytest.importorskip("pytrec_eval").RelevanceEvaluator(FRACTIONS, {"ndcg"}).evaluate(FRACTIONS_RUN)
+    provider = ir_measures.providers.registry["gdeval"]
+    if shutil.which("perl") is not None:
+        with pytest.raises(subprocess.CalledProcessError):
+            list(provider.iter_calc([ir_measures.ERR @ 5], {"1": {"a": 1.9}}, {"1": {"a": 1.0}}))
+
+
+def test_preferences_of_trec_eval_keep_fractions() -> None:
+    rows = ["a", "b", "c"]
+    qrels = Qrels.from_rows(["1"] * 3, rows, [0.9, 0.5, 0.1], subtopics=["u"] * 3, extra={"subgroup": ["s"] * 3})
+    scores = ToolEvaluator("trec_eval-9", qrels, ["prefs_simp"]).evaluate({"1": {"a": 3.0, "b": 2.0, "c": 1.0}})
+    assert scores.mean("prefs_simp") == 1
 
 
 # scikit-learn
@@ -331,6 +673,16 @@ def test_sklearn_refuses_negative_grades_and_single_documents() -> None:
         ours("sklearn", {"q": {"a": -1, "b": 1}}, {"q": {"a": 1.0, "b": 1.0}}, ["nDCG"])
     with pytest.raises(EvaluationError, match="one document"):
         ours("sklearn", {"q": {"a": 1}}, {"q": {"a": 1.0}}, ["nDCG"])
+
+
+def test_dcg_score_takes_negative_grades_as_losses() -> None:
+    metrics = pytest.importorskip("sklearn.metrics")
+    qrels, run = {"q": {"a": 2, "b": -1, "c": 0}}, {"q": {"b": 3.0, "a": 2.0, "c": 1.0}}
+    found = ours("sklearn", qrels, run, ["DCG", "DCG@1", "DCG(base=10)@2"])
+    truth, scores = [[-1, 2, 0]], [[3.0, 2.0, 1.0]]
+    assert found["DCG", "q"] == pytest.approx(metrics.dcg_score(truth, scores)) == pytest.approx(0.2619, abs=5e-5)
+    assert found["DCG@1", "q"] == pytest.approx(metrics.dcg_score(truth, scores, k=1)) == -1
+    assert found["DCG(base=10)@2", "q"] == pytest.approx(metrics.dcg_score(truth, scores, k=2, log_base=10))
 
 
 # Spark: the examples of its RankingMetricsSuite (mllib); the graded one by its formula
@@ -389,7 +741,7 @@ def test_torchmetrics_as_recorded() -> None:
         "AP@2": {"1": 0.5, "2": 0},
         "Success@3": {"1": 1, "2": 0, "3": 1},
         "Rprec": {"1": 0.5, "2": 0, "3": 0.5},
-        "nDCG": {"1": 0.643322, "2": 0, "3": 0.811471},
+        "nDCG": {"1": 0.531415, "2": 0, "3": 0.811471},
         "nDCG@2": {"1": 0.479625, "2": 0, "3": 0.673765},
     }
     found = ours("torchmetrics", qrels, run, list(recorded))
@@ -402,6 +754,38 @@ def test_torchmetrics_as_recorded() -> None:
 def test_torchmetrics_divides_by_the_relevant_found_in_the_top() -> None:
     qrels, run = {"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 5.0, "x": 4.0, "y": 3.0, "b": 2.0}}
     assert ours("torchmetrics", qrels, run, ["AP@3", "AP"]) == {("AP@3", "q"): 1.0, ("AP", "q"): 0.75}
+
+
+def test_negative_grades_are_losses_in_torchmetrics() -> None:
+    """What it printed: the ideal has all that was retrieved, and grades that add up to 0 are none at all."""
+    qrels, run = {"q": {"a": 2, "b": -1, "c": 0}}, {"q": {"b": 3.0, "a": 2.0, "c": 1.0}}
+    found = ours("torchmetrics", qrels, run, ["nDCG", "nDCG@2"])
+    assert found == {
+        ("nDCG", "q"): pytest.approx(0.174573, abs=1e-6),
+        ("nDCG@2", "q"): pytest.approx(0.13093, abs=1e-6),
+    }
+    assert ours("torchmetrics", {"q": {"b": -1, "a": 1}}, run, ["nDCG"]) == {("nDCG", "q"): 0.0}
+    assert ours("torchmetrics", {"q": {"b": -2, "a": 1}}, run, ["nDCG@1"]) == {("nDCG@1", "q"): -2.0}
+    tied = {"q": {"b": 3.0, "a": 3.0, "c": 1.0}}
+    assert ours("torchmetrics", qrels, tied, ["nDCG@1"]) == {("nDCG@1", "q"): pytest.approx(0.25)}
+
+
+def test_fall_out_of_torchmetrics() -> None:
+    """The examples of its documentation; and where all are relevant, empty_target_action is "pos" by default."""
+    preds = {"1": {"a": 0.2, "b": 0.3, "c": 0.5}, "2": {"d": 0.1, "e": 0.3, "f": 0.5, "g": 0.2}}
+    target = {"1": {"a": 0, "b": 0, "c": 1, "lost": 1}, "2": {"d": 0, "e": 1, "f": 0, "g": 1}}
+    assert ours("torchmetrics", target, preds, ["Fallout@2"]) == {("Fallout@2", "1"): 0.5, ("Fallout@2", "2"): 0.5}
+    one = {"q": {"a": 0.2, "b": 0.3, "c": 0.5}}
+    assert ours("torchmetrics", {"q": {"a": 1, "c": 1}}, one, ["Fallout@2", "FallOut"]) == {
+        ("Fallout@2", "q"): 1.0,
+        ("FallOut", "q"): 1.0,
+    }
+    everything = {"q": {"a": 1, "b": 2, "c": 1}}
+    assert ours("torchmetrics", everything, one, ["Fallout@2"]) == {("Fallout@2", "q"): 1.0}
+    # a score of 0 or less is no reason to count as not relevant here
+    assert ours("torchmetrics", everything, {"q": {"a": -1.0, "x": -2.0}}, ["Fallout@1"]) == {("Fallout@1", "q"): 0.0}
+    # a collection of known size overrules
+    assert ours("torchmetrics", {"q": {"a": 1}}, one, ["Fallout@2"], docs=11) == {("Fallout@2", "q"): 2 / 10}
 
 
 def test_beir_as_recorded() -> None:
@@ -503,6 +887,42 @@ def test_a_parameter_given_in_the_name_overrules_the_tool() -> None:
     assert (str(plain.measure), str(linear.measure)) == ("nDCG(gain='exp')@10", "nDCG@10")
 
 
+def test_every_parameter_given_in_the_name_is_kept() -> None:
+    """But for β of SetF, which means something else to ir_measures."""
+    tried = 0
+    for tool in TOOLS.values():
+        for kind in (REGISTRY[name] for name in tool.has()):
+            given = {field.name for field in dataclasses.fields(kind)} & set(kind.parameters) - {kind.at}
+            for label in (f"{kind.name}({name}={v!r}){at}" for name in given for v, at in shown(kind, name)):
+                try:
+                    asked = parse_measure(label)
+                    measure = tool.understood(label, asked).measure
+                except MeasureError:
+                    continue
+                name, tried = label.partition("(")[2].partition("=")[0], tried + 1
+                if (tool.name, kind.name, name) != ("ir_measures", "SetF", "beta"):
+                    default = next(field.default for field in dataclasses.fields(kind) if field.name == name)
+                    assert getattr(measure, name, default) == getattr(asked, name), (tool.name, label)
+    assert tried > 100
+
+
+def shown(kind: Any, name: str) -> list[tuple[Any, str]]:
+    return [(v, at) for v in kind.parameters[name].some_values() for at in ("", "@5", "@0.3")]
+
+
+def test_a_denominator_given_in_the_name_is_that_of_torchmetrics_too() -> None:
+    qrels, run = {"q": {"a": 1, "b": 1, "c": 1}}, {"q": {"a": 5.0, "x": 4.0, "y": 3.0, "b": 2.0}}
+    names = ["AP@3", "AP(denominator='R')@3"]
+    # of the relevant documents it knows the two that were retrieved
+    assert ours("torchmetrics", qrels, run, names) == {(names[0], "q"): 1.0, (names[1], "q"): 0.5}
+
+
+def test_a_gain_under_another_name_overrules_too() -> None:
+    for label in ("nDCG(dcg='log2')@10", "nDCG(gains={1:1})@10"):
+        asked = parse_measure(label)
+        assert TOOLS["gdeval"].understood(label, asked).measure == asked
+
+
 def test_a_parameter_that_means_something_else_is_read_as_the_tool_reads_it() -> None:
     setting = TOOLS["ir_measures"].understood("SetF(beta=4)", parse_measure("SetF(beta=4)"))
     assert setting.measure == parse_measure("SetF(beta=2)")
@@ -568,6 +988,80 @@ def test_the_convention_responsible_is_named(tool: str, measure: str, what: set[
     assert bool(value.reasons) == bool(what)
 
 
+def test_conventions_that_matter_only_together_are_named_and_no_others() -> None:
+    qrels, run = {"q": {"a": 1, "c": 1}}, {"q": {"a": 1.0, "b": 1.000000001}}
+    for name, what, queries in (
+        ("P@1", ["score precision", "ties"], [0, 0]),
+        # without the rest of what is relevant AP is .5, the other half comes from the tie in float32
+        ("AP", ["score precision", "ties", "ideal"], [0, 0, 1]),
+    ):
+        (value,) = compare_tools(name, qrels, run, tools=["torchmetrics"]).tools
+        assert value.value == 1
+        assert [reason.what for reason in value.reasons] == what
+        assert [reason.queries for reason in value.reasons] == queries
+
+
+def test_one_convention_is_named_where_it_explains_all() -> None:
+    # over the relevant documents found, or over those known: either does it
+    qrels, run = {"q": {"a": 1, "c": 1}}, {"q": {"a": 1.0}}
+    (value,) = compare_tools("AP", qrels, run, tools=["torchmetrics"]).tools
+    assert [reason.what for reason in value.reasons] == ["ideal"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_is_blamed_makes_the_tools_values_of_ours_and_nothing_less_does(seed: int) -> None:
+    qrels, run = random_case(seed)
+    for name in ("nDCG@5", "AP@3", "RR@3", "DCG@5"):
+        asked = parse_measure(name)
+        for value in compare_tools(name, qrels, run).tools:
+            tool = TOOLS[value.tool]
+            if value.value is None or not value.reasons:
+                continue
+            blamed = [d for d in tool.differences(asked) or () if d.what in {r.what for r in value.reasons}]
+            assert values_under(asked, blamed, qrels, run) == pytest.approx(value.per_query)
+            for left_out in blamed:
+                fewer = [d for d in blamed if d is not left_out]
+                assert values_under(asked, fewer, qrels, run) != pytest.approx(value.per_query)
+
+
+def values_under(asked: Any, differences: list[Any], qrels: Nested, run: Nested) -> dict[str, float]:
+    setting = Setting(asked)
+    for difference in differences:
+        setting = difference.change(setting)
+    judged, ranked = setting.prepared(as_qrels(qrels), as_run(run))
+    joining = {name: getattr(setting.joining, name) for name in ("ties", "rank_by", "score_type", "missing")}
+    return evaluate(judged, ranked, [setting.measure], **joining).per_query(str(setting.measure))
+
+
+def test_a_document_twice_stops_us_and_most_tools(tmp_path: Path) -> None:
+    file = tmp_path / "run"
+    file.write_text("q Q0 b 1 3 x\nq Q0 a 2 2 x\nq Q0 b 3 1 x\n")
+    comparison = compare_tools("RR", {"q": {"a": 1}}, str(file), tools=["trec_eval-9", "ir_measures", "ranx"])
+    assert "retrieved twice" in str(comparison.stops) and math.isnan(comparison.value)
+    assert comparison.record()["value"] is None and comparison.record()["stops"] == comparison.stops
+    trec, *others = comparison.tools
+    assert trec.stops == comparison.stops and trec.value is None
+    for value in others:
+        assert value.value == 1 and [reason.what for reason in value.reasons] == ["duplicates"]
+    asked = compare_tools("RR", {"q": {"a": 1}}, str(file), tools=["trec_eval-9"], on_duplicate="first")
+    assert (asked.value, asked.tools[0].value, asked.stops) == (0.5, 0.5, None)
+
+
+def test_rbp_can_be_compared() -> None:
+    qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"x": 3.0, "a": 2.0, "b": 1.0}}
+    for name, ten in (("RBP", 0.1 * (0.9 + 0.81)), ("RBP(p=0.5)", 0.5 * (0.5 + 0.25))):
+        tools = {value.tool: value for value in compare_tools(name, qrels, run).tools}
+        assert tools["trec_eval-10"].value == pytest.approx(ten)
+        assert ours("trec_eval-10", qrels, run, [name])[name, "q"] == pytest.approx(ten)
+        assert tools["trec_eval-9"].measure is None
+
+
+def test_rndcg_is_trec_evals_where_the_list_is_one_longer_than_the_best() -> None:
+    qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"x": 3.0, "a": 2.0, "b": 1.0}}
+    for tool in ("trec_eval-9", "trec_eval-10"):
+        assert ours(tool, qrels, run, ["Rndcg"]) == {("Rndcg", "q"): pytest.approx(0.38685, abs=5e-6)}
+
+
 def test_ties_precision_and_missing_queries_are_told_apart() -> None:
     qrels = {"tied": {"a": 1}, "close": {"a": 1}, "missing": {"a": 1}}
     run = {"tied": {"b": 1.0, "a": 1.0}, "close": {"a": 16777217.0, "b": 16777216.0}}
@@ -588,9 +1082,11 @@ def test_where_values_are_the_same_nothing_is_blamed(seed: int) -> None:
     qrels, run = random_case(seed)
     for name in ("nDCG@5", "AP@3", "RR@3", "P@5"):
         for value in compare_tools(name, qrels, run).tools:
-            speaks = value.measure is not None and (value.stops is None or value.per_query)
+            if value.measure is None or (value.stops is not None and not value.per_query):
+                assert bool(value.reasons) == (value.measure is not None)  # it is said why it stops
+                continue
             same = value.per_query == pytest.approx(evaluate(qrels, run, [name]).per_query(name))
-            assert bool(value.reasons) == bool(speaks and not same)
+            assert bool(value.reasons) == (not same)
 
 
 def test_one_query_alone_can_be_compared() -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gzip
+import math
 import random
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cranfield.trec_eval import Outcome, trec_eval
 from cranfield.trec_eval.numbers import atof, atol
+from cranfield.trec_eval.table import _sorted
 
 GAINS = (
     "-q -miprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 "
@@ -599,6 +602,70 @@ def test_gains_that_trec_eval_sorts_rightly_need_no_repair(here: Path) -> None:
     write("a3 b2 c1 d0", "a9 b8 c7 d6")
     assert trec_eval("-m ndcg.1=3,2=9,4=4.5 qrels run".split()).err == ""
     assert trec_eval("-m ndcg.1=0.5 qrels run".split()).err != ""
+    # sorted otherwise, but no value of these documents changes
+    write("a1 b2 c3", "x9 y8 c7")
+    assert trec_eval("-m ndcg.1=0.5,2=0.6 -m G.1=0.5,2=0.6 qrels run".split()).err == ""
+
+
+@both_versions
+@pytest.mark.parametrize(("gains", "value"), [("1=0.5,2=0.6", "0.4134"), ("2=0.1,7=0.6,3=0.3", "0.1210")])
+def test_a_level_without_documents_is_passed_over_in_the_best_ranking(
+    gains: str, value: str, version: str, here: Path
+) -> None:
+    write("a1 b2 c3", "x9 y8 c7")
+    assert printed(f"--as {version} --strict -m ndcg.{gains}") == {f"ndcg_{gains}": value}
+
+
+@both_versions
+def test_a_level_with_two_gains_has_the_first_after_sorting(version: str, here: Path) -> None:
+    write("a1 b2", "b9 a8")
+    # both documents gain 2; the best ranking has the gain that was given first
+    assert set(printed(f"--as {version} -m ndcg.1=2,1=9 -m G.1=2,1=9").values()) == {"1.0000"}
+    expected = (2 + 2 / math.log2(3)) / (9 + 2 / math.log2(3))
+    assert printed(f"--as {version} -m ndcg.1=9,1=2") == {"ndcg_1=9,1=2": f"{expected:.4f}"}
+
+
+@both_versions
+@pytest.mark.parametrize("strict", ["", "--strict "])
+def test_a_grade_in_the_millions_takes_no_longer(strict: str, version: str, here: Path) -> None:
+    write("a3000000 b2 c1", "b9 a8 c7")
+    found = printed(f"--as {version} {strict}-m ndcg -m map -m Rndcg -m G.1=.2 -m ndcg_rel.1=.2,2=.4")
+    assert {name: found[name] for name in ("map", "ndcg", "G_1=.2")} == {
+        "map": "1.0000",
+        "ndcg": "0.6309",
+        "G_1=.2": "1.0000",
+    }
+
+
+@pytest.mark.parametrize(
+    "gains", ["1=0.5,2=0.6", "2=0.1,5=0.6,3=0.3,0=1.2", "3=-0.5,1=0.9,7=-2,2=0.2", "1=2,1=9,4=2.5"]
+)
+def test_sorting_at_once_is_the_merge_sort_of_the_c_library(gains: str) -> None:
+    pairs = [(int(pair[0]), float(pair[2:])) for pair in gains.split(",")]
+    for highest in (0, 1, 3, 8, 40):
+        worth = [gain for _, gain in pairs] + [float(level) for level in range(highest) if str(level) not in gains]
+        slow = one_by_one(list(range(len(worth))), worth)
+        assert _sorted(np.array(worth), len(pairs), exact=False).tolist() == slow
+
+
+def one_by_one(levels: list[int], worth: list[float]) -> list[int]:
+    if len(levels) < 2:
+        return levels
+    left, right = one_by_one(levels[: len(levels) // 2], worth), one_by_one(levels[len(levels) // 2 :], worth)
+    merged = []
+    while left and right:
+        merged.append(left.pop(0) if int(worth[left[0]] - worth[right[0]]) <= 0 else right.pop(0))
+    return merged + left + right
+
+
+@both_versions
+def test_a_negative_multiple_and_a_negative_collection_are_taken_as_they_are(version: str, here: Path) -> None:
+    write("a1 b2", "b9 a8 x7")
+    assert printed(f"--as {version} -m Rprec_mult.-1,1") == {"Rprec_mult_-1.00": "0.0000", "Rprec_mult_1.00": "1.0000"}
+    # −5 documents without the three that were retrieved
+    assert printed(f"--as {version} -N-5 -m utility.0,0,0,1") == {"utility_0,0,0,1": "-8.0000"}
+    Path("qrels").write_text("1 u a 1\n1 v b 1\n")
+    assert printed(f"--as {version} -R qrels_jg -m Rprec_mult_avgjg.-1") == {"Rprec_mult_avgjg_-1.00": "0.0000"}
 
 
 def test_every_parameter_of_a_repeated_measure_is_used(here: Path) -> None:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Qrels, Run
+from cranfield.collection import OnDuplicate, Qrels, Run
 from cranfield.conventions import TOOLS, Difference, Prepare, Setting, Tool, named_parameters, only_queries, tool
-from cranfield.errors import EvaluationError
+from cranfield.errors import DuplicateError, EvaluationError
 from cranfield.formats import as_qrels, as_run
 from cranfield.judged import Joining, judge
 from cranfield.measures import Measure, parse_measure, parse_measures
 from cranfield.measures.trec_names import NICKNAMES
-from cranfield.scores import DEFAULT_MEASURES, Evaluator, RunScores
+from cranfield.scores import DEFAULT_MEASURES, Evaluator, RunScores, whole
+from cranfield.wording import counted
 
 SAME = 1e-9  # values nearer than this are the same: tools add up in different orders
 JOINING = ("ties", "rank_by", "score_type", "missing")
 OF_MEANS = ("mean", "weights", "risk")  # what concerns means, of which only the whole evaluation has some
+OF_MEASURES = ("rel", "docs")  # what measures have already been told
+Read = Callable[[OnDuplicate], tuple[Qrels, Run]]  # judgments and run, given what to do with a document twice
+Values = tuple[dict[str, float], float]  # of the queries that count, and of all
 
 
 class ToolEvaluator(Evaluator):
@@ -34,9 +38,12 @@ class ToolEvaluator(Evaluator):
     def __init__(self, name: str, qrels: Any, measures: Any = None, **options: Any) -> None:
         self.tool = tool(name)
         self.explicit = {key: options.pop(key) for key in JOINING if options.get(key) is not None}
+        if options.get("on_duplicate") is not None:
+            self.explicit["on_duplicate"] = options["on_duplicate"]
+        options["on_duplicate"] = self.explicit.get("on_duplicate", self.tool.on_duplicate)
         asked = usual_measures(self.tool) if measures is None else self._expanded(measures)
         super().__init__(qrels, asked, **options)
-        self.options = {key: value for key, value in options.items() if key not in OF_MEANS}
+        self.options = {key: value for key, value in options.items() if key not in (*OF_MEANS, *OF_MEASURES)}
         self.asked = self.measures
         self.settings = tuple(
             self.tool.understood(label, measure, self.rel, self.explicit)
@@ -65,26 +72,28 @@ class ToolEvaluator(Evaluator):
 
     def _scored(self, run: Run, bounds: bool) -> RunScores:
         """One run, every measure under the join that the tool gives it."""
-        groups: dict[tuple[Joining, tuple[Prepare, ...]], list[int]] = {}
+        groups: dict[tuple[Joining, tuple[Prepare, ...], bool], list[int]] = {}
         for i, setting in enumerate(self.setting_of):
-            groups.setdefault((setting.joining, setting.prepare), []).append(i)
+            groups.setdefault((setting.joining, setting.prepare, setting.stands_in), []).append(i)
         values = np.full((len(self.rows), len(self.qrels.queries)), np.nan)
         errors: list[Any] = [None] * len(self.rows)
         outer: list[Any] = [None] * len(self.rows)
+        joins: list[Any] = [None] * len(self.rows)
         parts = [self._part(run, rows, bounds) for rows in groups.values()]
         for rows, (evaluator, scored) in zip(groups.values(), parts, strict=True):
             at = np.flatnonzero(np.isin(self.qrels.queries, evaluator.qrels.queries))
             place = {(row.measure, row.part): i for i, row in enumerate(evaluator.rows)}
             for i in rows:
+                joins[i] = scored.judged
                 j = place.get((self.rows[i].measure, self.rows[i].part))
                 if j is not None:
                     values[i, at] = scored.values[j]
                     errors[i] = scored.query_errors[j]
                     outer[i] = _spread(scored.outer[j], at, values.shape[1])
         # coverage is that of the first measure, told of the data as they are
-        counted = only_queries(self.qrels, parts[0][0].qrels.queries)
-        judged = judge(counted, run, self.joining, self.extras)
-        return RunScores(run.name, values, judged, tuple(errors), run.origin, run.notes, tuple(outer))
+        evaluated = only_queries(self.qrels, parts[0][0].qrels.queries)
+        judged = judge(evaluated, run, self.joining, self.extras)
+        return RunScores(run.name, values, judged, tuple(errors), run.origin, run.notes, tuple(outer), tuple(joins))
 
     def _part(self, run: Run, rows: Sequence[int], bounds: bool) -> tuple[Evaluator, RunScores]:
         """The measures that share a join."""
@@ -101,7 +110,7 @@ class ToolEvaluator(Evaluator):
         yield from super()._notes(runs)
         hows: dict[tuple[str, ...], list[str]] = {}
         for label, asked in zip(self.labels, self.asked, strict=True):
-            given = {*self.explicit, *named_parameters(label)}
+            given = {*self.explicit, *named_parameters(label, asked)}
             own = self.tool.differences(asked, self.rel, given) or ()
             hows.setdefault(tuple(difference.how for difference in own), []).append(label)
         for how, labels in hows.items():
@@ -121,7 +130,7 @@ class Reason:
 
     what: str
     how: str
-    queries: int  # how many queries have another value, or are left out, by this convention alone
+    queries: int  # how many queries have another value, or are left out, by this convention alone; 0 if by several only
 
 
 @dataclass(frozen=True)
@@ -148,6 +157,7 @@ class Comparison:
     value: float
     per_query: Mapping[str, float]
     tools: tuple[ToolValue, ...]
+    stops: str | None = None  # why we give no value
 
     @property
     def differing(self) -> dict[str, list[str]]:
@@ -163,10 +173,12 @@ class Comparison:
 
     def record(self) -> dict[str, Any]:
         """Everything, ready for JSON."""
+        stops = {} if self.stops is None else {"stops": self.stops}
         return {
             "measure": self.measure,
             "run": self.run,
             "value": _finite(self.value),
+            **stops,
             "per_query": dict(self.per_query),
             "tools": [_tool_record(each) for each in self.tools],
             "differing": self.differing,
@@ -181,92 +193,188 @@ def compare_tools(
     tools: Iterable[str] = tuple(TOOLS),
     query: str | None = None,
     rel: float | None = None,
+    on_duplicate: OnDuplicate | None = None,
     **extras: Any,
 ) -> Comparison:
     """A measure's value as each tool has it, beside the conventions responsible; `extras` are what Evaluator takes.
+
+    A document that is there twice stops us and most tools, unless `on_duplicate` says what to do with it.
 
     >>> found = compare_tools("nDCG@2", {"q": {"a": 2, "b": 1}}, {"q": {"b": 2.0, "a": 1.0}}, tools=["gdeval"])
     >>> round(found.value, 4), round(found.tools[0].value, 4), [reason.what for reason in found.tools[0].reasons]
     (0.8597, 0.7967, ['gain'])
     """
+
+    def read(rule: OnDuplicate) -> tuple[Qrels, Run]:
+        return as_qrels(qrels, on_duplicate=rule), as_run(run, on_duplicate=rule)
+
+    return compare_tools_on(read, measure, tools=tools, query=query, rel=rel, on_duplicate=on_duplicate, **extras)
+
+
+def compare_tools_on(
+    read: Read,
+    measure: str | Measure,
+    *,
+    tools: Iterable[str] = tuple(TOOLS),
+    query: str | None = None,
+    rel: float | None = None,
+    on_duplicate: OnDuplicate | None = None,
+    can_be_read_again: bool = True,
+    **extras: Any,
+) -> Comparison:
+    """The same for judgments and a run that are yet to be read."""
     label = str(measure)
     asked = parse_measure(measure) if isinstance(measure, str) else measure
     if rel is not None:
         asked = asked.with_defaults(rel=rel)
-    judgments, ranking = as_qrels(qrels), as_run(run)
+    judgments, ranking, repeated = _read(read, on_duplicate, can_be_read_again)
     if query is not None:
         judgments = judgments.of(query)
-    bench = _Bench(judgments, ranking, Setting(asked), extras)
+        ranking = ranking.of(query) if query in ranking.position else ranking
+    bench = _Bench(judgments, ranking, Setting(asked), extras, repeated)
     return Comparison(
         measure=label,
         run=ranking.name,
         queries=judgments.queries,
-        value=bench.mean,
-        per_query=bench.ours,
+        value=math.nan if repeated else bench.ours[1],
+        per_query={} if repeated else bench.ours[0],
         tools=tuple(bench.tool_value(tool(name), label, asked, rel) for name in tools),
+        stops=repeated,
     )
 
 
-class _Bench:
-    """Qrels and a run on which settings are tried."""
+def _read(read: Read, on_duplicate: OnDuplicate | None, again: bool) -> tuple[Qrels, Run, str | None]:
+    """Judgments and run as every tool has them that gives a value, and what is said of a document twice."""
+    try:
+        return *read(on_duplicate or "error"), None
+    except DuplicateError as error:
+        if on_duplicate is not None or not again:
+            raise
+        # the only way in which a tool goes on
+        return *read("last"), str(error)
 
-    def __init__(self, qrels: Qrels, run: Run, start: Setting, options: Mapping[str, Any]) -> None:
+
+class _Bench:
+    """Qrels and a run on which settings are tried; `repeated` says why we and most tools refuse them."""
+
+    def __init__(
+        self, qrels: Qrels, run: Run, start: Setting, options: Mapping[str, Any], repeated: str | None = None
+    ) -> None:
         self.options = options
         self.qrels = qrels
         self.run = run
         self.start = start
-        self.ours, self.mean = self.values(start)
+        self.repeated = repeated
+        self._given: dict[Any, tuple[Qrels, Run]] = {}
+        self._known: dict[Any, Values] = {}
+        self.ours = self.values(start)
 
-    def values(self, setting: Setting) -> tuple[dict[str, float], float]:
-        """{query: value} of the queries that count, and their mean."""
-        qrels, run = setting.prepared(self.qrels, self.run)
+    def values(self, setting: Setting) -> Values:
+        """{query: value} of the queries that count, and their mean; many settings come to the same."""
+        as_zero = setting.joining.missing == "zero"
+        given = (setting.prepare, setting.stands_in and as_zero)
+        if given not in self._given:
+            self._given[given] = setting.prepared(self.qrels, self.run)
+        qrels, run = self._given[given]
+        key = (setting.measure, setting.joining, id(qrels), id(run))
+        if key not in self._known:
+            self._known[key] = self._evaluated(setting, qrels, run)
+        return self._known[key]
+
+    def _evaluated(self, setting: Setting, qrels: Qrels, run: Run) -> Values:
         scores = _evaluator(setting, qrels, [setting.measure], self.options).evaluate(run)
-        return scores.per_query(scores.labels[0]), scores.mean(scores.labels[0])
+        values, mean = scores.per_query(scores.labels[0]), scores.mean(scores.labels[0])
+        counts = isinstance(mean, int)  # as a count does in scores
+        return {query: whole(value) for query, value in values.items()} if counts else values, mean
 
     def tool_value(self, of: Tool, label: str, asked: Measure, rel: float | None) -> ToolValue:
         """What a tool says, and why it is not what we say."""
-        differences = of.differences(asked, rel, named_parameters(label))
+        named = named_parameters(label, asked)
+        differences = of.differences(asked, rel, named)
         if differences is None:
             return ToolValue(of.name, of.title, None, None, {})
         setting = of.understood(label, asked, rel)
-        stops = None
+        if self.repeated and setting.on_duplicate == "error":
+            return ToolValue(of.name, of.title, str(setting.measure), None, {}, stops=self.repeated)
         try:
-            values, mean = self.values(setting)
+            found, stops = self.values(setting), None
         except EvaluationError as error:
-            stops = str(error)
+            refused = self._refused(of, setting, differences, str(error))
             if setting.joining.missing != "error":
-                return ToolValue(of.name, of.title, str(setting.measure), None, {}, stops=stops)
+                return refused
             # what the tool would say if missing queries counted as zero, as they do for us
-            values, mean = self.values(replace(setting, joining=replace(setting.joining, missing="zero")))
-            stops = self._stops(mean)
-        reasons = self._reasons(differences, values)
+            differences = of.differences(asked, rel, {*named, "missing"}) or ()
+            try:
+                found = self.values(of.understood(label, asked, rel, {"missing": "zero"}))
+            except EvaluationError:
+                return refused
+            stops = self._stops(found[1])
+        reasons = self._reasons(differences, found)
         blamed = {reason.what for reason in reasons}
         others = tuple(d.how for d in differences if d.what not in blamed)
-        value = mean if stops is None else None
-        return ToolValue(of.name, of.title, str(setting.measure), value, values, reasons, others, stops)
+        value = found[1] if stops is None else None
+        return ToolValue(of.name, of.title, str(setting.measure), value, found[0], reasons, others, stops)
 
-    def _reasons(self, differences: Sequence[Difference], values: Mapping[str, float]) -> tuple[Reason, ...]:
-        """The conventions that change a value by themselves; all of them if only together they do."""
-        if not self._changed(values):
-            return ()
-        tried = [(difference, self._alone(difference)) for difference in differences]
-        alone = tuple(Reason(difference.what, difference.how, n) for difference, n in tried if n)
-        return alone or tuple(Reason(difference.what, difference.how, 0) for difference in differences)
+    def _refused(self, of: Tool, setting: Setting, differences: Sequence[Difference], why: str) -> ToolValue:
+        """A tool that gives no value, with the conventions that make it stop by themselves."""
+        reasons = tuple(Reason(d.what, d.how, 0) for d in differences if self._tried([d]) is None)
+        return ToolValue(of.name, of.title, str(setting.measure), None, {}, reasons, stops=why)
 
-    def _alone(self, difference: Difference) -> int:
+    def _reasons(self, differences: Sequence[Difference], found: Values) -> tuple[Reason, ...]:
+        """The fewest conventions that make the tool's values of ours."""
+        alone = {difference.what: self._tried([difference]) for difference in differences}
+        needed = self._needed(differences, found, alone)
+        reasons = tuple(Reason(d.what, d.how, self._changed(alone[d.what])) for d in needed)
+        twice = [d for d in differences if self.repeated and d.what == "duplicates"]
+        return (*(Reason(d.what, d.how, 0) for d in twice), *reasons)
+
+    def _needed(
+        self, differences: Sequence[Difference], found: Values, alone: Mapping[str, Values | None]
+    ) -> list[Difference]:
+        """One convention that does it, or what is left after leaving out one by one all that make no difference."""
+        if self._agree(self.ours, found):
+            return []
+        single = next((d for d in differences if self._agree(alone[d.what], found)), None)
+        if single is not None:
+            return [single]
+        needed = list(differences)
+        # first those that do nothing by themselves, and last what the tool does to all measures
+        for difference in sorted(reversed(differences), key=lambda d: self._changed(alone[d.what]) > 0):
+            fewer = [other for other in needed if other is not difference]
+            if self._agree(self._tried(fewer), found):
+                needed = fewer
+        return needed
+
+    def _tried(self, differences: Iterable[Difference]) -> Values | None:
+        """The values under some conventions only; None where they make a tool stop."""
+        setting = self.start
+        for difference in differences:
+            setting = difference.change(setting)
         try:
-            return self._changed(self.values(difference.change(self.start))[0])
+            return self.values(setting)
         except EvaluationError:
-            return 0
+            return None
 
-    def _changed(self, values: Mapping[str, float]) -> int:
-        return sum(not _same(values.get(query), self.ours.get(query)) for query in self.qrels.queries)
+    def _agree(self, one: Values | None, other: Values) -> bool:
+        if one is None:
+            return False
+        return _same(one[1], other[1]) and all(_same(one[0].get(q), other[0].get(q)) for q in self.qrels.queries)
+
+    def _changed(self, found: Values | None) -> int:
+        """How many queries have another value than ours."""
+        if found is None:
+            return 0
+        return sum(not _same(found[0].get(query), self.ours[0].get(query)) for query in self.qrels.queries)
 
     def _stops(self, lenient: float) -> str:
-        """Why the tool stops, and what it would say if missing queries counted as zero."""
-        absent = sum(query not in self.run.position for query in self.qrels.queries)
-        how = f"stops: the run lacks {absent:,} of {len(self.qrels.queries):,} judged queries"
-        return f"{how}; with these as 0 it has {lenient:.4f}"
+        """Why the tool stops, and what it would say if missing queries counted as zero, and others not at all."""
+        judged = set(self.qrels.queries)
+        absent = sum(query not in self.run.position for query in judged)
+        unjudged = sum(query not in judged for query in self.run.queries)
+        lacks = [f"the run lacks {absent:,} of {len(judged):,} judged queries"] if absent else []
+        more = [f"the run has {counted(unjudged, 'query')} without judgments"] if unjudged and not absent else []
+        how = "with these as 0 it has" if absent else "without these the value is"
+        return f"stops: {'; '.join([*lacks, *more])}; {how} {lenient:.4f}"
 
 
 def _evaluator(setting: Setting, qrels: Qrels, measures: list[Measure], options: Mapping[str, Any]) -> Evaluator:
@@ -286,6 +394,8 @@ def _spread(some: Any, at: Any, n: int) -> Any:
 def _same(one: float | None, other: float | None) -> bool:
     if one is None or other is None:
         return one is other
+    if math.isnan(one) or math.isnan(other):
+        return math.isnan(one) and math.isnan(other)
     return math.isclose(one, other, rel_tol=SAME, abs_tol=SAME)
 
 

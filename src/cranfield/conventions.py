@@ -16,25 +16,33 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Qrels, Run
+from cranfield.collection import Floats, OnDuplicate, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError
-from cranfield.judged import Bools, Joining, JudgedRun
+from cranfield.judged import Bools, Joining, JudgedRun, judge
 from cranfield.measures import (
     AP,
     DCG,
     REGISTRY,
     Accuracy,
     Bpref,
+    Fallout,
     Judged,
     Measure,
+    NumPrefs,
+    NumQ,
+    NumRel,
     Parameter,
     Success,
     TrecRBP,
+    TrecRBPResidual,
     Unjudged,
+    Utility,
     nDCG,
 )
 from cranfield.measures.base import CUTOFF
 from cranfield.measures.preferences import LONGEST, CompatByScore
+from cranfield.measures.sets import RETRIEVED
+from cranfield.wording import counted, listed
 
 Prepare = Callable[[Qrels, Run], tuple[Qrels, Run]]
 
@@ -46,12 +54,14 @@ class Setting:
     measure: Measure
     joining: Joining = Joining()
     prepare: tuple[Prepare, ...] = ()
+    stands_in: bool = False  # whether a missing query that counts as zero is given a list of one unknown document
+    on_duplicate: OnDuplicate = "error"  # which row counts where a document is there twice
 
     def prepared(self, qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
         """Qrels and run as the tool would be given them."""
         for step in self.prepare:
             qrels, run = step(qrels, run)
-        return qrels, run
+        return qrels, with_stand_ins(qrels, run) if self.stands_in and self.joining.missing == "zero" else run
 
 
 @dataclass(frozen=True)
@@ -104,7 +114,7 @@ class Tool:
         AP(denominator='min(R,k)')@10
         """
         given = dict(options or {})
-        differences = self.differences(measure, rel, {*given, *named_parameters(label)})
+        differences = self.differences(measure, rel, {*given, *named_parameters(label, measure)})
         if differences is None:
             raise MeasureError(
                 f"{self.title} has {measure.name}, but not as {label}: with other parameters, or with a cutoff."
@@ -114,7 +124,13 @@ class Tool:
         setting = Setting(measure)
         for difference in differences:
             setting = difference.change(setting)
+        setting = replace(setting, on_duplicate=given.pop("on_duplicate", setting.on_duplicate))
         return replace(setting, joining=replace(setting.joining, **given))
+
+    @property
+    def on_duplicate(self) -> OnDuplicate:
+        """Which row counts for the tool where a document is there twice."""
+        return "last" if LAST_WINS in self.always else "error"
 
     def has(self) -> list[str]:
         """The measures that the tool has, by our names."""
@@ -128,13 +144,15 @@ def tool(name: str) -> Tool:
     return TOOLS[name]
 
 
-def named_parameters(label: str) -> set[str]:
-    """The parameters that a measure's name gives a value to.
+def named_parameters(label: str, measure: Measure) -> set[str]:
+    """The parameters that a measure's name gives a value to, by whatever name.
 
-    >>> named_parameters("nDCG(gain='exp')@10")
-    {'gain'}
+    >>> named_parameters("nDCG(dcg='log2')@10", nDCG(cutoff=10)) >= {"gain"}
+    True
     """
-    return set(re.findall(r"(\w+)\s*=", label))
+    named = set(re.findall(r"(\w+)\s*=", label))
+    meant = {ours for name in named for ours, _ in measure.synonyms.get(name, {}).values()}
+    return named | meant | ({"gain"} if isinstance(measure.gain, Mapping) else set())
 
 
 # the kinds of difference
@@ -159,20 +177,22 @@ def _read_as(what: str, how: str, **values: Any) -> Difference:
     return replace(_parameters(what, how, **values), sets=frozenset())
 
 
-def _becomes(what: str, how: str, kind: type[Measure], **values: Any) -> Difference:
-    """Another measure with the parameters that both have."""
+def _becomes(what: str, how: str, kind: type[Measure], instead_of: Iterable[str] = (), **values: Any) -> Difference:
+    """Another measure with the parameters that both have; `instead_of` are parameters that it does not look at."""
 
     def change(setting: Setting) -> Setting:
         old = setting.measure
         shared = {f.name: getattr(old, f.name) for f in dataclasses.fields(old) if f.name in kind.parameters}
+        # what is not given has another default there
+        shared = {name: value for name, value in shared.items() if value is not None}
         return replace(setting, measure=kind(**{**shared, **values}))
 
-    return Difference(what, how, change)
+    return Difference(what, how, change, frozenset(instead_of))
 
 
-def _given(what: str, how: str, step: Prepare) -> Difference:
-    """Other data."""
-    return Difference(what, how, lambda setting: replace(setting, prepare=(*setting.prepare, step)))
+def _given(what: str, how: str, step: Prepare, unless: Iterable[str] = ()) -> Difference:
+    """Other data, unless an option decides that."""
+    return Difference(what, how, lambda setting: replace(setting, prepare=(*setting.prepare, step)), frozenset(unless))
 
 
 # what a tool is given
@@ -224,14 +244,47 @@ def everything_scored(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
     return qrels, Run.from_rows(queries, docs, scores, name=run.name, empty_queries=run.queries)
 
 
+def with_stand_ins(qrels: Qrels, run: Run) -> Run:
+    """A list of one document that nobody knows, for each judged query that the run lacks."""
+    missing = [query for query in qrels.queries if query not in run.position]
+    queries = [*run.row_queries(), *missing]
+    # a space cannot be in an id
+    docs = [*run.docs.tolist(), *[" "] * len(missing)]
+    scores = [*run.scores.tolist(), *[1.0] * len(missing)]
+    return Run.from_rows(queries, docs, scores, name=run.name, empty_queries=run.queries) if missing else run
+
+
+def whole_grades(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """Grades without what is behind the point, as C's atol and Python's int read them."""
+    whole = np.trunc(qrels.grades) + 0.0
+    return (qrels if np.array_equal(whole, qrels.grades) else replace(qrels, grades=whole)), run
+
+
+def ir_measures_refuses_fractions(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """read_trec_qrels raises a ValueError on them."""
+    return _refuse_fractions("ir_measures", qrels), run
+
+
+def beir_refuses_fractions(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """The loader of qrels raises a ValueError on them, and pytrec_eval a TypeError."""
+    return _refuse_fractions("BEIR", qrels), run
+
+
+def _refuse_fractions(who: str, qrels: Qrels) -> Qrels:
+    broken = qrels.grades[qrels.grades != np.trunc(qrels.grades)]
+    if len(broken):
+        raise EvaluationError(f"{who} refuses grades that are no whole numbers, and these qrels have {broken[0]:g}.")
+    return qrels
+
+
 def refuse_negative_grades(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
     """ndcg_score raises a ValueError on them."""
     return _refuse_negative("scikit-learn's ndcg_score", qrels), run
 
 
-def ndeval_refuses_negative_grades(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
-    """They are a syntax error to ndeval."""
-    return _refuse_negative("ndeval", qrels), run
+def only_natural_grades(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """All others are a syntax error to ndeval."""
+    return _refuse_fractions("ndeval", _refuse_negative("ndeval", qrels)), run
 
 
 def _refuse_negative(who: str, qrels: Qrels) -> Qrels:
@@ -249,8 +302,9 @@ def refuse_single_documents(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
     return qrels, run
 
 
-def refuse_grades_above_four(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
-    """gdeval stops at them."""
+def only_grades_up_to_four(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """All others, and fractions, are a format error to gdeval."""
+    _refuse_fractions("gdeval", qrels)
     if (qrels.grades > 4).any():
         raise EvaluationError(f"gdeval refuses grades above 4, and these qrels have {qrels.grades.max():g}.")
     return qrels, run
@@ -270,6 +324,24 @@ def refuse_nothing_relevant(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
     return qrels, run
 
 
+def ranx_refuses_unjudged_queries(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """evaluate() raises an AssertionError where qrels and run differ in their queries."""
+    return qrels, _refuse_unjudged("ranx", qrels, run)
+
+
+def beir_refuses_unjudged_queries(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """The measures of BEIR itself raise a KeyError."""
+    return qrels, _refuse_unjudged("BEIR", qrels, run)
+
+
+def _refuse_unjudged(who: str, qrels: Qrels, run: Run) -> Run:
+    unjudged = [query for query in run.queries if query not in set(qrels.queries)]
+    if unjudged:
+        what = counted(len(unjudged), "query")
+        raise EvaluationError(f"{who} refuses queries without judgments, and this run has {what}: {listed(unjudged)}.")
+    return run
+
+
 def without_the_query_itself(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
     """No document that has the query's id."""
     return qrels, _rows(run, np.array([query != doc for query, doc in _pairs(run)], dtype=bool))
@@ -281,6 +353,9 @@ def without_the_query_itself(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
 @dataclass(frozen=True, repr=False)
 class OverFound(AP):
     """AP divided by the relevant documents found within the cutoff."""
+
+    def __str__(self) -> str:
+        return f"AP(denominator='found'){'' if self.cutoff is None else f'@{self.cutoff}'}"
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         return judged.count(self.top(judged))
@@ -338,8 +413,36 @@ class LeveledNDCG(nDCG):
 
 
 @dataclass(frozen=True, repr=False)
+class SignedDCG(DCG):
+    """DCG in which a negative grade is a loss."""
+
+    def gains(self, grades: Floats) -> Floats:
+        return np.nan_to_num(grades)
+
+
+@dataclass(frozen=True, repr=False)
+class SignedNDCG(nDCG):
+    """nDCG in which a negative grade is a loss, of all that was retrieved; 0 where the grades add up to 0."""
+
+    def gains(self, grades: Floats) -> Floats:
+        return np.nan_to_num(grades)
+
+    def ideal(self, judged: JudgedRun) -> Floats:
+        # an empty target is told by the sum of its grades (torchmetrics/retrieval/base.py)
+        some = judged.ideal_total(judged.ideal) != 0
+        return np.where(some, [self._best(judged, i) for i in range(judged.n)], 0.0)
+
+    def _best(self, judged: JudgedRun, i: int) -> float:
+        """The value of the documents retrieved in their best order, in which those without a judgment are 0."""
+        known = judged.ideal[int(judged.ideal_starts[i]) : int(judged.ideal_starts[i + 1])]
+        grades = np.concatenate((known, np.zeros(max(int(judged.retrieved[i]) - len(known), 0))))
+        rank = np.arange(1, len(grades) + 1)
+        return math.fsum(np.where(self._inside(rank), -np.sort(-grades) / self.divisor(rank), 0.0))
+
+
+@dataclass(frozen=True, repr=False)
 class RanxBpref(Bpref):
-    """Bpref in which a negative grade is a judgment, without value where min(R, N) is 0."""
+    """Bpref in which a negative grade is a judgment, without value where N is 0 and a relevant document found."""
 
     def _others(self, judged: JudgedRun) -> Floats:
         return judged.ideal_total(judged.ideal < self.lowest_relevant)
@@ -348,8 +451,9 @@ class RanxBpref(Bpref):
         return judged.running(judged.grade < self.lowest_relevant)
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        some = np.minimum(self.normaliser(judged), self._others(judged)) > 0
-        return np.where(some, super().per_query(judged), np.nan)
+        # each relevant document found is then 1 − 0/0
+        undefined = (self._others(judged) == 0) & (judged.count(judged.grade >= self.lowest_relevant) > 0)
+        return np.where(undefined, np.nan, super().per_query(judged))
 
 
 @dataclass(frozen=True, repr=False)
@@ -386,6 +490,19 @@ class Hole(Unjudged):
         holes = np.array([doc not in known for doc in docs], dtype=bool)
         return (holes & (judged.rank <= (self.cutoff or 1))).astype(np.float64)
 
+    def mean_value(self, judged: JudgedRun) -> float | None:
+        """The sum over all lists, also of queries without judgments, by the number of judged queries."""
+        qrels, run = judged.sources.qrels, judged.sources.run
+        others = [query for query in run.queries if query not in set(qrels.queries)]
+        if not others or judged.n < len(qrels.queries):
+            return None
+        nothing = Qrels.from_rows([], [], [], empty_queries=others)
+        lists = judge(nothing, run, judged.joining)
+        known = set(qrels.docs.tolist())
+        ranked = [lists.ranking(i)[: self.cutoff] for i in range(lists.n)]
+        more = [sum(doc not in known for doc in docs) / (self.cutoff or 1) for docs in ranked]
+        return math.fsum([*self.values(judged).tolist(), *more]) / judged.n
+
     def expected(self, judged: JudgedRun) -> Floats:
         if judged.has_ties:
             raise EvaluationError("BEIR's Hole has no expected value over ties here: choose another tie rule.")
@@ -409,12 +526,62 @@ class RawRBP(Measure):
     formula: ClassVar = r"(1 - p) \sum_{i=1}^{k} g_i\, p^{i-1}"
 
     def __str__(self) -> str:
-        return f"RBP(p={self.p:g}, gain=grade)"
+        level = "" if self.rel is None else f",rel={self.rel:g}"
+        return f"RBP(p={self.p:g}{level},gain=grade){'' if self.cutoff is None else f'@{self.cutoff}'}"
 
     def terms(self, judged: JudgedRun) -> Floats:
         gains = np.where(judged.grade >= self.lowest_relevant, judged.grade, 0.0)
         inside = True if self.cutoff is None else judged.rank <= self.cutoff
         return np.where(inside, (1 - self.p) * gains * self.p ** (judged.rank - 1.0), 0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class FalloutOfAny(Fallout):
+    """Fallout, 1 where every document is relevant."""
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return np.where(self.normaliser(judged) == 0, 1.0, super().per_query(judged))
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        return np.where(self.normaliser(judged) == 0, 1.0, super().expected(judged))
+
+
+@dataclass(frozen=True, repr=False)
+class RecountedRel(NumRel):
+    """The relevant documents; over all queries, if missing ones count, those above grade 0 whatever `rel` says."""
+
+    aggregate: ClassVar = "run"  # type: ignore[assignment]
+
+    def run_value(self, judged: JudgedRun) -> float:
+        if judged.joining.missing != "zero":
+            return int(math.fsum(self.values(judged)))
+        # recounted from the judgments, without a look at the level (m_num_rel.c)
+        grades = [judged.sources.qrels.judged[int(at)].values() for at in judged.qrels_at]
+        return sum(grade > 0 for own in grades for grade in own)
+
+
+@dataclass(frozen=True, repr=False)
+class NumRelMet(NumRel):
+    """The relevant documents, none for a query that the run lacks."""
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return np.where(judged.missing, 0.0, super().per_query(judged))
+
+
+@dataclass(frozen=True, repr=False)
+class NumQMet(NumQ):
+    """The queries that the run has."""
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return np.where(judged.missing, 0.0, super().per_query(judged))
+
+
+@dataclass(frozen=True, repr=False)
+class NumPrefsMet(NumPrefs):
+    """Preferences, without those of queries that the run lacks."""
+
+    def per_query(self, judged: JudgedRun) -> Floats:
+        return np.where(judged.missing, 0.0, super().per_query(judged))
 
 
 # what the tools do
@@ -443,6 +610,11 @@ def _is_linear(measure: Any) -> bool:
     return _is_plain(measure) and measure.gain == "linear"
 
 
+def _is_usual(measure: Any, *but: str) -> bool:
+    """Whether all parameters but some are what they are if not given."""
+    return all(getattr(measure, f.name) == f.default for f in dataclasses.fields(measure) if f.name not in but)
+
+
 def _has_a_cutoff(measure: Any) -> bool:
     return getattr(measure, "cutoff", None) is not None
 
@@ -464,6 +636,17 @@ SKIPPED = _joined("missing queries", "queries that the run lacks are left out", 
 AS_ZERO = _joined("missing queries", "queries that the run lacks count as 0", missing="zero")
 REFUSED = _joined("missing queries", "stops if the run lacks a query", missing="error")
 RETRIEVED_ONLY = _given("ideal", "knows the judgments of retrieved documents only", only_retrieved)
+NO_UNJUDGED_QUERIES = _given(
+    "queries", "stops at queries without judgments", ranx_refuses_unjudged_queries, {"missing"}
+)
+WHOLE_GRADES = _given("grades", "grades lose what is behind the point", whole_grades)
+GRADES_AS_THEY_ARE = Difference("grades", "grades as they are", lambda setting: setting)
+LAST_WINS = Difference(
+    "duplicates",
+    "of a document that is there twice the last row counts",
+    lambda setting: replace(setting, on_duplicate="last"),
+    frozenset({"on_duplicate"}),
+)
 EXPONENTIAL = _parameters("gain", "the gain of a grade is 2^grade − 1", gain="exp")
 
 
@@ -471,15 +654,41 @@ def _cut_at(k: int) -> Difference:
     return _parameters("cutoff", f"the cutoff is {k} unless one is given", cutoff=k)
 
 
+STANDS_IN = Difference(
+    "stand-in",
+    "a query that the run lacks has a list of one unknown document, if it counts as zero",
+    lambda setting: replace(setting, stands_in=True),
+)
+
+
 _ONLY_IN_10: dict[str, Rule] = {
-    **_all("IdealDCG", "TrecRBP", "TrecRBPResidual", "Unjudged"),
+    **_all("TrecRBP", "Unjudged"),
+    "TrecRBPResidual": lambda measure, _: () if measure.p == TrecRBPResidual().p else (STANDS_IN,),
+    # version 10 sets to 0 what a missing query has, but for these, and only under the default name
+    "IdealDCG": lambda *_: (STANDS_IN,),
+    "YAAP": lambda *_: (STANDS_IN,),
+    "Utility": lambda measure, _: () if measure.coefficients == Utility().coefficients else (STANDS_IN,),
     "DCG": _if(lambda m: m.cutoff is None and _is_plain(m) and m.gain != "exp"),
     "RBP": _if(
-        lambda m: m.cutoff is None and m.rel is None,
+        lambda m: _is_usual(m, "p", "gain", "judged_only"),
         _becomes("gain", "the gain is the grade; scaled to 0…1 query by query where it is not within", TrecRBP),
         _parameters("p", "p is 0.9 unless given", p=0.9),
     ),
 }
+
+_ONLY_IN_9: dict[str, Rule] = {
+    "NumPrefs": lambda *_: (
+        DOC_ASCENDING,
+        GRADES_AS_THEY_ARE,
+        _becomes("queries", "the preferences of queries that the run lacks are not counted", NumPrefsMet),
+    ),
+}
+RECOUNTED = _becomes(
+    "sum",
+    "if missing queries count, the sum is of all documents with a grade above 0, whatever the level",
+    RecountedRel,
+)
+NO_END = _parameters("end", "the end of a list just one longer than the best ranking is left out", end="trec_eval")
 
 
 def _trec_eval(version: int, *always: Difference) -> Tool:
@@ -488,15 +697,17 @@ def _trec_eval(version: int, *always: Difference) -> Tool:
     return Tool(
         name=f"trec_eval-{version}",
         title=f"trec_eval {version}",
-        always=always,
+        always=(*always, WHOLE_GRADES),
         rules={
             **_all("P", "R", "Success", "HitRate", "Rprec", "Bpref", "RR", "SetP", "SetR", "SetF", "SetRelP", "SetAP"),
-            **_all("NumQ", "NumRet", "NumRel", "NumRelRet", "NumNonrelJudgedRet", "RelativeP", "RprecMult", "YAAP"),
-            **_all("GMBpref", "infAP", "BinG", "G", "nDCG_rel", "Rndcg", "Utility"),
+            **_all("NumQ", "NumRet", "NumRelRet", "NumNonrelJudgedRet", "RelativeP", "RprecMult", "YAAP"),
+            **_all("GMBpref", "infAP", "BinG", "G", "nDCG_rel", "Utility"),
+            "NumRel": lambda measure, _: () if measure.lowest_relevant == 1 else (RECOUNTED,),
+            "Rndcg": lambda *_: (NO_END,),
             **_all("GroupAP", "GroupP", "GroupRprecMult"),
             # trec_eval orders documents for preferences the other way round
-            **dict.fromkeys(("Prefs", "PrefsRnonrel", "NumPrefs"), lambda *_: (DOC_ASCENDING,)),
-            **(_ONLY_IN_10 if version == 10 else {}),
+            **dict.fromkeys(("Prefs", "PrefsRnonrel", "NumPrefs"), lambda *_: (DOC_ASCENDING, GRADES_AS_THEY_ARE)),
+            **(_ONLY_IN_10 if version == 10 else _ONLY_IN_9),
             "AP": _if(_over_all),
             "GMAP": _if(lambda m: _over_all(m) and m.cutoff is None),
             "nDCG": _if(lambda m: _is_linear(m) or (_is_plain(m) and not isinstance(m.gain, str) and not m.cutoff)),
@@ -512,8 +723,10 @@ def _ir_measures_set_f(measure: Any, _: float | None) -> Iterable[Difference]:
 
 
 def _ir_measures_iprec(measure: Any, _: float | None) -> Iterable[Difference]:
-    how = "⌊rR + 0.9⌋ relevant documents reach recall r, which has two decimals"
-    return (_read_as("rounding", how, rounding="trec_eval-9", recall=float(f"{measure.recall:.2f}")),)
+    return (
+        _parameters("rounding", "⌊rR + 0.9⌋ relevant documents reach recall r", rounding="trec_eval-9"),
+        _read_as("recall", "a recall point has two decimals", recall=float(f"{measure.recall:.2f}")),
+    )
 
 
 def _by_cwl(_: Any, __: float | None) -> Iterable[Difference]:
@@ -521,7 +734,10 @@ def _by_cwl(_: Any, __: float | None) -> Iterable[Difference]:
     return (INPUT_ORDER, FLOAT64)
 
 
-def _ndeval(measure: Any, _: float | None) -> Iterable[Difference]:
+def _ndeval(measure: Any, _: float | None) -> Iterable[Difference] | None:
+    # AP-IA and NRBP look at the whole list, all others at the first k
+    if "cutoff" in measure.parameters and (measure.cutoff is None) != (measure.name == "AP_IA"):
+        return None
     if "raw_at_1" not in measure.parameters:
         return ()
     return (_parameters("denominator", "divided by nothing at cutoff 1", raw_at_1=True),)
@@ -530,7 +746,8 @@ def _ndeval(measure: Any, _: float | None) -> Iterable[Difference]:
 def _by_pyndeval(measure: Any, rel: float | None) -> Iterable[Difference] | None:
     if measure.judged_only or (getattr(measure, "cutoff", None) or 1) > 20:
         return None
-    return (DOC_ASCENDING, FLOAT64, *_ndeval(measure, rel))
+    own = _ndeval(measure, rel)
+    return None if own is None else (DOC_ASCENDING, FLOAT64, *own)
 
 
 def _ir_measures_rr(measure: Any, _: float | None) -> Iterable[Difference] | None:
@@ -545,7 +762,17 @@ def _ir_measures_ndcg(measure: Any, _: float | None) -> Iterable[Difference] | N
         return None
     if measure.gain != "exp":
         return ()
-    return (FLOAT64,) if measure.cutoff is not None and not measure.judged_only else None  # by gdeval
+    if measure.judged_only:
+        return None
+    # by gdeval with a cutoff, by ranx without
+    return (FLOAT64,) if measure.cutoff is not None else (FLOAT64, UNSTABLE, REFUSED, NO_UNJUDGED_QUERIES)
+
+
+def _ir_measures_rbp(measure: Any, rel: float | None) -> Iterable[Difference] | None:
+    if (measure.rel is None and rel is None) or not _is_usual(measure, "p", "rel", "depth", "gain"):
+        return None
+    level = () if measure.rel is not None else (_parameters("rel", f"relevant from grade {rel:g} on", rel=rel),)
+    return (INPUT_ORDER, FLOAT64, _parameters("depth", "a ranking ends at 1000", depth=1000), *level)
 
 
 _DIVERSITY = ("ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "NRBP", "nNRBP", "AP_IA", "P_IA", "StRecall")
@@ -553,12 +780,19 @@ _COUNTED_AT_ALL = _becomes("denominator", "a document with a negative grade is j
 IR_MEASURES = Tool(
     name="ir_measures",
     title="ir_measures 0.4",
-    always=(FLOAT32, AS_ZERO),
+    always=(
+        FLOAT32,
+        AS_ZERO,
+        LAST_WINS,
+        _given("grades", "stops at grades that are no whole numbers", ir_measures_refuses_fractions),
+    ),
     rules={
         **_all("P", "R", "Success", "Rprec", "Bpref", "SetP", "SetR", "SetAP", "infAP", "NumRet", "NumRelRet"),
         # even what does not depend on the run is 0 for a query that it lacks
-        "NumQ": lambda *_: (SKIPPED,),
-        "NumRel": _if(lambda m: m.lowest_relevant == 1, SKIPPED),
+        "NumQ": lambda *_: (_becomes("queries", "0 for queries that the run lacks", NumQMet),),
+        "NumRel": _if(
+            lambda m: m.lowest_relevant == 1, _becomes("queries", "0 for queries that the run lacks", NumRelMet)
+        ),
         "AP": _if(_over_all),
         "RR": _ir_measures_rr,
         "nDCG": _ir_measures_ndcg,
@@ -571,7 +805,8 @@ IR_MEASURES = Tool(
             lambda m: not m.judged_only,
             DOC_ASCENDING,
             FLOAT64,
-            _becomes("ideal", "as deep as the longer list; equal grades by score", CompatByScore, depth=LONGEST),
+            _becomes("ideal", "equal grades are ordered by score in the ideal ranking", CompatByScore),
+            _parameters("depth", "compared as deep as the longer list is", depth=LONGEST),
         ),
         "Accuracy": _if(
             lambda m: not m.judged_only,
@@ -580,12 +815,7 @@ IR_MEASURES = Tool(
             SKIPPED,
             _becomes("queries", "queries without a relevant document retrieved are left out", AccuracyWhereRelevant),
         ),
-        "RBP": _if(
-            lambda m: m.rel is not None and m.cutoff is None,
-            INPUT_ORDER,
-            FLOAT64,
-            _parameters("depth", "a ranking ends at 1000", depth=1000),
-        ),
+        "RBP": _ir_measures_rbp,
         **dict.fromkeys(("BPM", "SDCG", "INST", "INSQ", "NERR8", "NERR9", "NERR10", "NERR11"), _by_cwl),
         **dict.fromkeys(_DIVERSITY, _by_pyndeval),
     },
@@ -603,10 +833,23 @@ def _ranx_gain(kind: type[Measure]) -> Rule:
     return rule
 
 
+def _ranx_rbp(measure: Any, rel: float | None) -> Iterable[Difference] | None:
+    if measure.residual or measure.value != "EU" or measure.depth is not None or measure.cost is not None:
+        return None
+    level = rel if measure.rel is None else measure.rel
+    return (_becomes("gain", "the gain is the grade itself", RawRBP, ("max_rel", "min_rel"), rel=level),)
+
+
 RANX = Tool(
     name="ranx",
     title="ranx 0.3",
-    always=(UNSTABLE, REFUSED),
+    always=(
+        UNSTABLE,
+        REFUSED,
+        LAST_WINS,
+        WHOLE_GRADES,
+        NO_UNJUDGED_QUERIES,
+    ),
     rules={
         **_all("P", "R", "Success", "HitRate", "RR", "Rprec", "SetP", "SetR", "NumRelRet"),
         "AP": _if(_over_all),
@@ -614,9 +857,9 @@ RANX = Tool(
         "DCG": _ranx_gain(LeveledDCG),
         "nDCG": _ranx_gain(LeveledNDCG),
         "Bpref": lambda *_: (
-            _becomes("denominator", "negative grades are judgments; no value where min(R, N) is 0", RanxBpref),
+            _becomes("denominator", "negative grades are judgments; no value where N is 0 and some found", RanxBpref),
         ),
-        "RBP": lambda *_: (_becomes("gain", "the gain is the grade itself", RawRBP),),
+        "RBP": _ranx_rbp,
     },
 )
 
@@ -634,7 +877,10 @@ SKLEARN = Tool(
     ),
     rules={
         "nDCG": _if(_is_linear, *_REFUSING),
-        "DCG": _if(lambda m: m.discount == "log(1+i)" and m.gain == "linear"),
+        "DCG": _if(
+            lambda m: m.discount == "log(1+i)" and m.gain == "linear",
+            _becomes("gain", "a negative grade is a loss", SignedDCG),
+        ),
         "AP": _if(
             lambda m: m.cutoff is None and m.denominator == "R",
             _parameters("ties", "documents of equal score are one step", ties="group"),
@@ -657,7 +903,7 @@ GDEVAL = Tool(
     always=(
         SKIPPED,
         _given("queries", "queries without a positive grade are left out", only_with_relevant),
-        _given("grades", "stops at grades above 4", refuse_grades_above_four),
+        _given("grades", "stops at grades above 4 and at fractions", only_grades_up_to_four),
     ),
     rules={"nDCG": _gdeval, "ERR": _gdeval},
     usual=("nDCG@20", "ERR@20"),
@@ -666,7 +912,11 @@ GDEVAL = Tool(
 NDEVAL = Tool(
     name="ndeval",
     title="ndeval 4.5",
-    always=(RANK_COLUMN, SKIPPED, _given("grades", "stops at negative grades", ndeval_refuses_negative_grades)),
+    always=(
+        RANK_COLUMN,
+        SKIPPED,
+        _given("grades", "stops at negative grades and at fractions", only_natural_grades),
+    ),
     rules=dict.fromkeys(_DIVERSITY, _ndeval),
     usual=("ERR_IA@20", "alpha_nDCG@20", "NRBP", "AP_IA", "P_IA@20", "StRecall@20"),
 )
@@ -704,9 +954,18 @@ TORCHMETRICS = Tool(
         "AP": _if(
             _over_all,
             _UNPOSITIVE,
-            _becomes("denominator", "divided by the relevant documents found in the top k", OverFound),
+            _becomes("denominator", "divided by the relevant documents found in the top k", OverFound, {"denominator"}),
         ),
-        "nDCG": _if(_is_linear, AVERAGED),
+        "nDCG": _if(_is_linear, AVERAGED, _becomes("gain", "a negative grade is a loss", SignedNDCG)),
+        # empty_target_action is "pos" for this one and "neg" for all others, which is 0 as for us
+        "Fallout": lambda measure, _: (
+            *(
+                ()
+                if measure.docs
+                else (_parameters("documents", "the collection is what was retrieved", docs=RETRIEVED),)
+            ),
+            _becomes("denominator", "1 where all documents are relevant", FalloutOfAny),
+        ),
     },
 )
 
@@ -718,7 +977,11 @@ def _beir_accuracy(measure: Any, _: float | None) -> Iterable[Difference] | None
     return (*_BEIR_OWN, _becomes("name", "Accuracy@k is success at k", Success))
 
 
-_BEIR_OWN = (INPUT_ORDER, AS_ZERO)
+_BEIR_HOLE = (INPUT_ORDER, AS_ZERO)
+_BEIR_OWN = (
+    *_BEIR_HOLE,
+    _given("unjudged queries", "stops at queries without judgments", beir_refuses_unjudged_queries),
+)
 _BEIR_TREC = (
     FLOAT32,
     DOC_DESCENDING,
@@ -728,7 +991,7 @@ _BEIR_TREC = (
 BEIR = Tool(
     name="beir",
     title="BEIR 2.2",
-    always=(),
+    always=(_given("grades", "stops at grades that are no whole numbers", beir_refuses_fractions),),
     rules={
         "nDCG": _if(lambda m: _has_a_cutoff(m) and _is_linear(m), *_BEIR_TREC),
         "AP": _if(lambda m: _has_a_cutoff(m) and _over_all(m), *_BEIR_TREC),
@@ -744,8 +1007,12 @@ BEIR = Tool(
         "HitRate": _if(_has_a_cutoff, *_BEIR_OWN),
         "Unjudged": _if(
             _has_a_cutoff,
-            *_BEIR_OWN,
-            _becomes("denominator", "a document judged for some query is judged for all (Hole)", Hole),
+            *_BEIR_HOLE,
+            _becomes(
+                "denominator",
+                "a document judged for some query is judged for all; lists of queries without judgments count (Hole)",
+                Hole,
+            ),
         ),
         "Accuracy": _beir_accuracy,
     },

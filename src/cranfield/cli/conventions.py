@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, get_args
 
 import click
 
-from cranfield.cli.options import echo, format_options, on_terminal, width
-from cranfield.comparing_tools import compare_tools
+from cranfield.cli.options import echo, extras_options, format_options, grade_words_option, on_terminal, width
+from cranfield.collection import OnDuplicate, Qrels, Run
+from cranfield.comparing_tools import compare_tools_on
 from cranfield.conventions import TOOLS
 from cranfield.errors import InputError
 from cranfield.formats import read_qrels, read_run
@@ -21,6 +23,13 @@ from cranfield.report import conventions
 @click.option("--tool", "tools", type=click.Choice(list(TOOLS)), multiple=True, help="Only this tool; repeatable.")
 @click.option("--query", metavar="QUERY", help="Only this query.")
 @click.option("--rel", type=float, help="Lowest relevant grade. [default: 1]")
+@click.option("--docs", type=click.IntRange(1), help="Size of the collection, for Fallout and SetAccuracy.")
+@extras_options
+@click.option(
+    "--on-duplicate",
+    type=click.Choice(list(get_args(OnDuplicate))),
+    help="A document twice for the same query. [default: as each tool does]",
+)
 @click.option("--all", "every_query", is_flag=True, help="All queries where tools differ, not just the first 20.")
 @click.option(
     "--format",
@@ -31,6 +40,7 @@ from cranfield.report import conventions
     help="What to print.",
 )
 @format_options
+@grade_words_option
 def command(
     measure: str,
     qrels: str,
@@ -38,14 +48,18 @@ def command(
     tools: tuple[str, ...],
     query: str | None,
     rel: float | None,
+    against: str | None,
+    on_duplicate: OnDuplicate | None,
     every_query: bool,
     format_: str,
     run_format: str | None,
     qrels_format: str | None,
+    grade_words: Mapping[str, float],
+    **extras: Any,
 ) -> None:
     """Show one measure as other tools have it, and which convention makes the difference.
 
-    A convention is named where it changes the value of some query by itself. Evaluate as a tool with
+    Of what a tool does otherwise, no more is named than makes its values of ours. Evaluate as a tool with
     `cranfield eval --as TOOL`.
 
     \b
@@ -53,15 +67,24 @@ def command(
       cranfield conventions nDCG@10 qrels.txt bm25.run
       cranfield conventions AP@10 qrels.txt bm25.run --query 7 --format json
     """
-    if qrels == run == "-":
+    if [qrels, run, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
-    comparison = compare_tools(
+    baseline = read_run(against, run_format, on_duplicate=on_duplicate or "error") if against else None
+
+    def read(rule: OnDuplicate) -> tuple[Qrels, Run]:
+        judgments = read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=rule)
+        return judgments, read_run(run, run_format, on_duplicate=rule)
+
+    comparison = compare_tools_on(
+        read,
         measure,
-        read_qrels(qrels, qrels_format),
-        read_run(run, run_format),
         tools=tools or tuple(TOOLS),
         query=query,
         rel=rel,
+        on_duplicate=on_duplicate,
+        can_be_read_again="-" not in (qrels, run),
+        against=baseline,
+        **extras,
     )
     printed: dict[str, Any] = {
         "text": lambda: conventions.as_text(comparison, width(), on_terminal(), every_query),

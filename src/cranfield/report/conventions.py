@@ -40,13 +40,19 @@ def _known(comparison: Comparison) -> list[ToolValue]:
 
 
 def _values(comparison: Comparison) -> Table:
-    rows = [(Cell("cranfield"), Cell(comparison.measure), Cell(number(comparison.value, PLACES)), Cell(""))]
+    stops = "" if comparison.stops is None else "stops"
+    rows = [(Cell("cranfield"), Cell(comparison.measure), Cell(_figure(comparison.value)), Cell(stops))]
     rows += [
-        (Cell(each.tool), Cell(each.measure or ""), Cell(number(each.value, PLACES)), Cell(_blamed(each)))
+        (Cell(each.tool), Cell(each.measure or ""), Cell(_figure(each.value)), Cell(_blamed(each)))
         for each in _known(comparison)
     ]
     title = f"{comparison.measure} of {comparison.run}"
     return Table(title, ("Tool", "Measure", "Value", "Differs by"), tuple(rows))
+
+
+def _figure(value: float | None) -> str:
+    """A value as it is shown: a count without decimals."""
+    return number(value, 0 if isinstance(value, int) else PLACES)
 
 
 def _blamed(each: ToolValue) -> str:
@@ -57,9 +63,13 @@ def _blamed(each: ToolValue) -> str:
 def _reasons(comparison: Comparison) -> Iterator[str]:
     """Tool by tool what it does otherwise; tools that do the same are named together."""
     said: dict[str, list[str]] = {}
+    if comparison.stops is not None:
+        said[comparison.stops.rstrip(".")] = ["cranfield"]
     for each in _known(comparison):
         stops = [] if each.stops is None else [each.stops.rstrip(".")]
-        text = "; ".join([*stops, *(_reason(reason.how, reason.queries) for reason in each.reasons)])
+        # a tool that says nothing at all has said why
+        reasons = each.reasons if each.per_query or not stops else ()
+        text = "; ".join([*stops, *(_reason(reason.how, reason.queries) for reason in reasons)])
         if text:
             said.setdefault(text.rstrip("."), []).append(each.tool)
     for text, names in said.items():
@@ -80,11 +90,8 @@ def _queries(comparison: Comparison, every_query: bool) -> Table | None:
     rows = tuple(
         (
             Cell(query),
-            Cell(number(comparison.per_query.get(query), PLACES)),
-            *(
-                Cell(number(each.per_query.get(query), PLACES), best=comparison.differs(each, query))
-                for each in columns
-            ),
+            Cell(_figure(comparison.per_query.get(query))),
+            *(Cell(_figure(each.per_query.get(query)), best=comparison.differs(each, query)) for each in columns),
         )
         for query in shown
     )

@@ -11,12 +11,12 @@ import numpy as np
 
 from cranfield.collection import Floats, Qrels, Run
 from cranfield.judged import Bools, JudgedRun
-from cranfield.measures.graded import Gained, Rndcg
+from cranfield.measures.graded import Rndcg
 from cranfield.trec_eval.arguments import Options, read_arguments
 from cranfield.trec_eval.joining import Topics, first_problem, join, labelled
 from cranfield.trec_eval.outcome import Outcome, Stop
 from cranfield.trec_eval.reading import COLUMNS, Reader, read_zscores
-from cranfield.trec_eval.table import AnyPoints, AnyRecall, Wanted, WrongUtility, is_sorted_right, wanted
+from cranfield.trec_eval.table import AnyPoints, AnyRecall, Wanted, WrongUtility, as_trec_eval_sorts, wanted
 
 LEAST = 0.00001  # what a geometric mean takes in place of less
 MISSING_ZSCORE = -1000000.0
@@ -126,7 +126,8 @@ class Evaluation:
         if self.options.level < 0 or (isinstance(gain, Mapping) and any(level < 0 for level in gain)):
             judged = labelled(judged)
         values = measure.values(judged)
-        if isinstance(measure, Gained) and not self.options.strict and not is_sorted_right(measure, judged):
+        unrepaired = as_trec_eval_sorts(measure)
+        if unrepaired is not None and not np.allclose(unrepaired.values(judged), values, rtol=1e-12, atol=0):
             self.note(FRACTIONS)
         undefined = self._undefined(line, judged)
         if undefined.any():

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats
+from cranfield.collection import Floats, Ints
 from cranfield.judged import Bools, JudgedRun
 from cranfield.measures import Measure, Parameter
+from cranfield.measures.base import Gain, GainMap
 from cranfield.measures.binary import InterpolatedAP, IPrec, interpolated
 from cranfield.measures.counts import NumNonrelJudgedRet, NumRel, NumRelRet
-from cranfield.measures.graded import G, Gained, IdealDCG, Rndcg, nDCG, nDCG_rel
+from cranfield.measures.graded import DCG, G, Gained, IdealDCG, Rndcg, nDCG, nDCG_rel
+from cranfield.measures.judgment_groups import GroupRprecMult
 from cranfield.measures.sets import SetAP, SetF, SetP, SetR, Utility
-from cranfield.measures.trec import TrecRBP, TrecRBPResidual
+from cranfield.measures.trec import RprecMult, TrecRBP, TrecRBPResidual
 from cranfield.measures.trec_names import ELEVEN, FAMILIES, Family
 from cranfield.trec_eval.arguments import Options
 from cranfield.trec_eval.numbers import atof, atol
@@ -85,8 +87,10 @@ def _measure(name: str, parameters: Any, options: Options) -> Measure:
         # the list is condensed for each group of judgments
         changes["judged_only"] = options.judged_only
     measure = dataclasses.replace(measure, **changes)
-    if options.strict and isinstance(getattr(measure, "gain", None), Mapping) and type(measure) in _TRUNCATED:
-        return _TRUNCATED[type(measure)](**{f.name: getattr(measure, f.name) for f in dataclasses.fields(measure)})
+    if type(measure) in _PAIRED and isinstance(getattr(measure, "gain", None), Mapping):
+        pairs = [(int(level), gain) for level, gain in parameters if level != "p"]
+        fields = {f.name: getattr(measure, f.name) for f in dataclasses.fields(measure)}
+        return _PAIRED[type(measure)](**{**fields, "gain": PairedGains(pairs, exact=not options.strict)})
     return measure
 
 
@@ -107,7 +111,9 @@ def _made(name: str, parameters: Any, options: Options) -> Measure:
         coefficients = parameters or (1.0, -1.0, 0.0, 0.0)
         if len(coefficients) != 4:
             return WrongUtility()
-        return Utility(coefficients=coefficients, docs=max(options.docs, 0))
+        return AnyUtility(coefficients=coefficients, docs=options.docs)
+    if name in ("Rprec_mult", "Rprec_mult_avgjg"):
+        return (AnyMultiple if name == "Rprec_mult" else AnyGroupMultiple)(multiple=parameters)
     if name in ("rbp", "rbp_resid"):
         return _persistent(name, dict(parameters or ()))
     if parameters is None:
@@ -240,6 +246,33 @@ class WeightedF(SetF):
 
 
 @dataclass(frozen=True, repr=False)
+class AnyMultiple(RprecMult):
+    """Precision at any multiple of R; 0 where no document would be read."""
+
+    parameters: ClassVar = {**RprecMult.parameters, "multiple": Parameter("how many times R documents are read")}
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return np.maximum(super().normaliser(judged), 0.0)
+
+
+@dataclass(frozen=True, repr=False)
+class AnyGroupMultiple(GroupRprecMult):
+    """The same over judgment groups."""
+
+    parameters: ClassVar = {**GroupRprecMult.parameters, "multiple": AnyMultiple.parameters["multiple"]}
+
+    def of_group(self) -> Measure:
+        return AnyMultiple(rel=self.rel, multiple=self.multiple, judged_only=self.judged_only)
+
+
+@dataclass(frozen=True, repr=False)
+class AnyUtility(Utility):
+    """A utility for a collection of any size."""
+
+    parameters: ClassVar = {**Utility.parameters, "docs": Parameter("how many documents there are", whole=True)}
+
+
+@dataclass(frozen=True, repr=False)
 class WrongUtility(Utility):
     """A utility with another number of coefficients than four: cannot be computed."""
 
@@ -258,63 +291,112 @@ class AnyResidual(TrecRBPResidual):
     parameters: ClassVar = {"p": Parameter("the chance to go on")}
 
 
-class _Truncated(Gained):
-    """Gains sorted as trec_eval sorts them: differences below 1 are none."""
+class PairedGains(GainMap):
+    """Gains by level as trec_eval keeps them; `exact` if sorted as the numbers they are.
+
+    A level may be given twice. What a document gains is then the first of its pairs after sorting; the best ranking
+    has the first as given.
+    """
+
+    def __init__(self, pairs: Iterable[tuple[int, float]], exact: bool) -> None:
+        self.pairs, self.exact = tuple(pairs), exact
+        worth = np.array([gain for _, gain in self.pairs], dtype=np.float64)
+        # of equal keys a dict keeps the last
+        backwards = reversed(_sorted(worth, len(worth), exact).tolist())
+        super().__init__({float(self.pairs[i][0]): self.pairs[i][1] for i in backwards})
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash((self.pairs, self.exact))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PairedGains) and (self.pairs, self.exact) == (other.pairs, other.exact)
+
+
+class _AnyGain(Gain):
+    def check(self, name: str, value: Any) -> Any:
+        return value
+
+
+class _Paired(Gained):
+    """A measure with gains as trec_eval keeps them."""
 
     def ideal_gains(self, judged: JudgedRun) -> Floats:
-        assert isinstance(self.gain, Mapping)
+        assert isinstance(self.gain, PairedGains)
         parts = []
         for i in range(judged.n):
             grades = judged.ideal[int(judged.ideal_starts[i]) : int(judged.ideal_starts[i + 1])]
-            gains = truncated_gains(self.gain, grades)
+            gains = best_gains(self.gain, grades)
             parts.append(np.concatenate((gains, np.zeros(len(grades) - len(gains)))))
         return np.concatenate(parts) if parts else np.zeros(0)
 
 
-_TRUNCATED: dict[type[Measure], type[Measure]] = {
-    kind: type(kind.__name__, (_Truncated, kind), {"parameters": kind.parameters})
-    for kind in (G, nDCG, nDCG_rel, Rndcg, IdealDCG)
+_PAIRED: dict[type[Measure], type[Measure]] = {
+    kind: type(kind.__name__, (_Paired, kind), {"parameters": {**kind.parameters, "gain": _AnyGain("gains by level")}})
+    for kind in (G, DCG, nDCG, nDCG_rel, Rndcg, IdealDCG)
 }
 
 
-def is_sorted_right(measure: Gained, judged: JudgedRun) -> bool:
-    """Whether trec_eval's way to sort gains makes no difference."""
-    if not isinstance(measure.gain, Mapping) or type(measure) not in _TRUNCATED:
-        return True
-    right = measure.ideal_gains(judged)
-    for i in range(judged.n):
-        own = slice(int(judged.ideal_starts[i]), int(judged.ideal_starts[i + 1]))
-        gains = right[own][right[own] > 0]
-        if not np.array_equal(truncated_gains(measure.gain, judged.ideal[own]), gains):
-            return False
-    return True
+def as_trec_eval_sorts(measure: Measure) -> Measure | None:
+    """The measure with gains less than 1 apart taken as equal; None where nothing is repaired."""
+    gain = getattr(measure, "gain", None)
+    if not isinstance(gain, PairedGains) or not gain.exact:
+        return None
+    return dataclasses.replace(measure, gain=PairedGains(gain.pairs, exact=False))
 
 
-def truncated_gains(gain: Mapping[float, float], grades: Floats) -> Floats:
+def best_gains(gain: PairedGains, grades: Floats) -> Floats:
     """The gains of the best ranking as trec_eval makes it: its sort takes gains less than 1 apart as equal.
 
-    >>> truncated_gains({1: 0.2, 2: 0.5, 3: 0.9}, np.array([3.0, 2.0, 1.0]))
+    >>> best_gains(PairedGains([(1, 0.2), (2, 0.5), (3, 0.9)], exact=False), np.array([3.0, 2.0, 1.0]))
     array([], dtype=float64)
     """
-    known = grades[grades >= 0].astype(np.int64)
-    # first the levels as given, then the others (gain_init.c)
-    others = [level for level in range(int(known.max(initial=-1)) + 1) if level not in gain]
-    levels = [(float(worth), int(level)) for level, worth in gain.items()] + [(float(one), one) for one in others]
-    best: list[float] = []
-    for worth, level in reversed(_merge_sorted(levels)):
-        if worth <= 0:
-            break
-        best += [worth] * int(np.count_nonzero(known == level))
-    return np.array(best, dtype=np.float64)
+    known, numbers = np.unique(grades[grades >= 0].astype(np.int64), return_counts=True)
+    number = dict(zip(known.tolist(), numbers.tolist(), strict=True))
+    named = [level for level, _ in gain.pairs]
+    # first the levels as given, then the others (gain_init.c); those without documents may matter for the order
+    highest = int(known.max(initial=-1))
+    others = known if gain.exact or highest > _MOST_LEVELS else np.arange(highest + 1)
+    others = others[~np.isin(others, named)]
+    worth = np.concatenate(([value for _, value in gain.pairs], others)).astype(np.float64)
+    has = np.zeros(len(worth), dtype=np.int64)
+    has[: len(named)] = [0 if level in named[:i] else number.get(level, 0) for i, level in enumerate(named)]
+    has[len(named) :][np.isin(others, known)] = numbers[np.isin(known, others)]
+    order = _sorted(worth, len(named), gain.exact)[::-1]
+    # a level without documents is passed over, but for the first: it must be worth something (m_ndcg.c)
+    if not len(order) or worth[order[0]] <= 0:
+        return np.zeros(0)
+    order = order[has[order] > 0]
+    ends = np.flatnonzero(worth[order] <= 0)
+    order = order[: ends[0]] if len(ends) else order
+    return np.repeat(worth[order], has[order])
 
 
-def _merge_sorted(levels: list[tuple[float, int]]) -> list[tuple[float, int]]:
+def _sorted(worth: Floats, given: int, exact: bool) -> Ints:
+    """In which order they come by rising worth; from `given` on they are rising whole numbers already."""
+    if exact:
+        return np.argsort(worth, kind="stable")
+    return _merge_sorted(worth, 0, len(worth), given)
+
+
+def _merge_sorted(worth: Floats, start: int, stop: int, given: int) -> Ints:
     """The C library's merge sort; which order comes out matters, since the comparison is not transitive."""
-    if len(levels) < 2:
-        return levels
-    half = len(levels) // 2
-    left, right = _merge_sorted(levels[:half]), _merge_sorted(levels[half:])
-    merged: list[tuple[float, int]] = []
-    while left and right:
-        merged.append(left.pop(0) if int(left[0][0] - right[0][0]) <= 0 else right.pop(0))
-    return merged + left + right
+    if start >= given or stop - start < 2:
+        return np.arange(start, stop)
+    half = start + (stop - start) // 2
+    left, right = _merge_sorted(worth, start, half, given), _merge_sorted(worth, half, stop, given)
+    if half >= given and np.abs(worth[left]).max() < _MOST_INT:
+        # the right side is rising whole numbers: those up to ⌊worth⌋ − 1 go before each of the left side
+        before = np.searchsorted(worth[right], np.floor(worth[left]) - 1, side="right")
+        return np.insert(right, np.maximum.accumulate(before), left)
+    merged: list[int] = []
+    waiting = right.tolist()[::-1]
+    for i in left.tolist():
+        # a difference that is no int becomes the lowest one
+        while waiting and 1 <= worth[i] - worth[waiting[-1]] < _MOST_INT:
+            merged.append(waiting.pop())
+        merged.append(i)
+    return np.array(merged + waiting[::-1], dtype=np.int64)
+
+
+_MOST_INT = 2.0**31
+_MOST_LEVELS = 10**7
