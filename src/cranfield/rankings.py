@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.collection import Floats, Ints
 from cranfield.errors import CranfieldError
@@ -113,6 +114,42 @@ def agreements(one: Places, other: Places, p: float, variant: Variant = "a") -> 
     )
 
 
+def expected_agreements(one: Places, other: Places, p: float) -> Agreements:
+    """The mean of the parts of rank-biased overlap over all orders of tied items, in both rankings.
+
+    All but the best that could be beyond the shorter ranking are linear in the overlap, and so in each item's chance
+    to be within a depth.
+    """
+    parts = agreements(one, other, p, "a")
+    if not (one.tied or other.tied):
+        return parts
+    short, long = (one, other) if len(one) <= len(other) else (other, one)
+    s, n = len(short), len(long)
+    depth, known = np.arange(1, n + 1), set(short.items)
+    unseen = np.maximum(depth - s, 0)
+    at_end = parts.overlap[s - 1] / s if s else 0.0
+    extra = np.array([item not in known for item in long.items], dtype=bool)
+    hoped = np.array([_expected_least(long, extra, d, max(d - s, 0)) for d in range(1, n + 1)])
+    return replace(
+        parts,
+        ext=np.append((parts.overlap + unseen * at_end) / depth, parts.ext[-1]),
+        max=np.append((parts.overlap + hoped) / depth, parts.max[-1]),
+    )
+
+
+def _expected_least(ranking: Places, which: NDArray[np.bool_], depth: int, most: int) -> float:
+    """How many of some items to expect within a depth over all orders of tied ones, if never more than `most` count."""
+    sure = int(np.count_nonzero(which & (ranking.last <= depth)))
+    split = (ranking.first <= depth) & (ranking.last > depth)  # at most one group of tied items
+    size, some = int(np.count_nonzero(split)), int(np.count_nonzero(which & split))
+    if not most or not some:
+        return float(min(sure, most))
+    drawn = depth - int(ranking.first[split][0]) + 1
+    # hypergeometric: `drawn` of the group's items are within the depth
+    ways = [math.comb(some, k) * math.comb(size - some, drawn - k) for k in range(min(some, drawn) + 1)]
+    return sum(min(sure + k, most) * way for k, way in enumerate(ways)) / math.comb(size, drawn)
+
+
 def _running_count(ranks: Ints, n: int) -> Floats:
     """How many of the ranks are within each depth."""
     return np.cumsum(np.bincount(ranks, minlength=n + 1)[1:]).astype(np.float64)
@@ -194,8 +231,8 @@ def kendall_pairs(x: Floats, y: Floats, variant: Literal["a", "b"]) -> Pairs:
 def tau_ap_terms(x: Floats, y: Floats, variant: Literal["a", "b"]) -> Floats | None:
     """What each item adds to the AP correlation of y with the truth x; None where it is undefined.
 
-    Variant a is the mean over all orders of what is tied in y, and needs a truth without ties; b takes ties anywhere
-    and is symmetric (Urbano & Marrero 2017).
+    Variant a is the mean over all orders of what is tied in y (Urbano & Marrero 2017, for a truth without ties) and
+    in x; b takes ties as they are, anywhere, and is symmetric.
     """
     if len(x) < 2:
         return None
@@ -211,7 +248,8 @@ def _ap_steps(x: Floats, y: Floats) -> Floats:
     for i in range(len(x)):
         above, tied = y > y[i], int(np.count_nonzero(y == y[i]))
         first = int(np.count_nonzero(above)) + 1
-        right = np.count_nonzero(above & (x > x[i]))
+        # what the truth has tied is in the right order in one of two cases
+        right = np.count_nonzero(above & (x > x[i])) + np.count_nonzero(above & (x == x[i])) / 2
         k = np.arange(1, tied + 1)
         # at the k-th place of its group an item has first + k − 2 above it, half of those tied with it rightly
         outside = right * np.mean(1 / (first + k - 2)) if first > 1 else 0.0

@@ -35,6 +35,7 @@ QRELS = {
     "sampled": b"1 0 d1 1 1\n1 0 d2 2 -1\n2 0 d1 1 0\n",
     "prefs": b"1 g s d1 1\n1 g s d2 0\n1 g t d1 0\n",
     "prels": b"1 d1 1 1 0.5\n1 d2 0 0 1\n1 d3 0 4 NA\n",
+    "pairs": b"q1 d1 d2\nq1 d2 d3\nq2 d1 d2 d2\n",
     "plain": b"q1 d1 1\nq1 d2 0\n",
     "cranfield": b"1 184 2 \n1 29 -1\n2 12 3\n2 13 -1\n",
     "cacm": b"01 1410  0 0\n01 0756  0 0\n02 7 0 0.000\n",

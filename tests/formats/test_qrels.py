@@ -111,6 +111,37 @@ def test_preferences_have_groups_and_subgroups(put: Put) -> None:
     assert qrels.grades.tolist() == [1.0, 0.0, 0.0, 1.0]
 
 
+def test_pairs_are_preferences_of_one_document_to_another(put: Put) -> None:
+    qrels = read_qrels(put("# by hand\nq a b\nq a b\nq b c\np x y\n"))
+    assert format_of(qrels) == "pairs"
+    assert qrels.subtopics.tolist() == ["5", "5", "2", "2", "3", "3", "4", "4"]  # a repeated pair counts again
+    assert qrels.docs.tolist() == ["x", "y", "a", "b", "a", "b", "b", "c"]
+    assert qrels.grades.tolist() == [1, 0] * 4
+
+
+def test_pairs_may_name_the_winner_last(put: Put) -> None:
+    qrels = read_qrels(put("q a b b\nq a c a\n"))
+    assert format_of(qrels) == "pairs"
+    assert list(zip(qrels.docs, qrels.grades, strict=True)) == [("b", 1), ("a", 0), ("a", 1), ("c", 0)]
+    numbers = read_qrels(put("1 7 8 8\n"), "pairs")
+    assert numbers.to_dict() == {"1": {"8": 1, "7": 0}}
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("q a", "expected three columns .* or four .*, found 2 columns"),
+        ("q a b c d", "found 5 columns"),
+        ("q a a", "document 'a' is preferred to itself"),
+        ("q a b c", "winner 'c' is neither 'a' nor 'b'"),
+    ],
+)
+def test_a_wrong_pair_is_an_error_with_file_and_line(put: Put, line: str, message: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read_qrels(put(f"q a b\n\n{line}\n"), "pairs")
+    assert caught.value.line == 3 and caught.value.file is not None
+
+
 def test_prels_have_methods_and_probabilities(put: Put) -> None:
     qrels = read_qrels(put("q clueweb-1 1 1 0.25\nq clueweb-2 0 0 1\nq clueweb-3 -1 4 NA\n"))
     assert format_of(qrels) == "prels"
@@ -178,7 +209,7 @@ def test_three_columns_with_zeros_are_plain(put: Put) -> None:
 
 def test_three_columns_that_do_not_decide_ask_for_the_format(put: Put) -> None:
     path = put("q a 1\nq b 2\n")
-    with pytest.raises(FormatError, match="--qrels-format plain or --qrels-format cranfield"):
+    with pytest.raises(FormatError, match="--qrels-format plain, cranfield or pairs"):
         read_qrels(path)
     assert read_qrels(path, "plain").to_dict() == {"q": {"a": 1.0, "b": 2.0}}
     assert read_qrels(path, "cranfield").to_dict() == {"q": {"a": 4.0, "b": 3.0}}

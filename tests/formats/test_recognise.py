@@ -32,6 +32,7 @@ QRELS = {
     "sampled": b"1 0 d 1 1\n1 0 e 2 0\n",
     "prefs": b"1 0 0 d 1\n1 0 0 e 0\n",
     "prels": b"1 d 1 1 0.5\n1 e 0 1 0.25\n1 f 0 1 0.5\n",
+    "pairs": b"1 d e\n1 e f\n",
     "plain": b"1 d 1\n1 e 0\n",
     "cranfield": b"1 184 2\n1 29 -1\n2 12 3\n2 13 -1\n",
     "cacm": b"01 1410 0 0\n01 1572 0 0\n",

@@ -137,13 +137,27 @@ def test_qrels_are_written_in_every_format_that_is_read() -> None:
     assert set(files.RUN_WRITERS) == set(files.RUN_READERS)
 
 
-@pytest.mark.parametrize("format", sorted(set(files.QRELS_WRITERS) - set(SPECIAL) - {"cranfield", "cacm", "cisi"}))
+@pytest.mark.parametrize(
+    "format", sorted(set(files.QRELS_WRITERS) - set(SPECIAL) - {"cranfield", "cacm", "cisi", "pairs"})
+)
 def test_written_qrels_are_recognised(tmp_path: Path, format: str) -> None:
     write_qrels(QRELS, tmp_path / "file", format)
     back = read_qrels(tmp_path / "file")
     same = {"diversity": "trec", "med": "trec", "tsv": "beir"}
     assert back.origin is not None and back.origin.format == same.get(format, format)
     assert back.to_dict() == QRELS.to_dict()
+
+
+def test_grades_become_pairs_and_pairs_read_back(tmp_path: Path) -> None:
+    qrels = Qrels.from_rows(["1", "1", "1", "2"], ["a", "b", "c", "a"], [2, 0, 1, 1])
+    assert write_qrels(qrels, tmp_path / "file", "pairs") == (
+        "grades became preferences of one document to another: pairs holds nothing else.",
+    )
+    assert (tmp_path / "file").read_text() == "1 a b\n1 a c\n1 c b\n"
+    pairs = read_qrels(tmp_path / "file")
+    assert pairs.origin is not None and pairs.origin.format == "pairs"
+    assert write_qrels(pairs, tmp_path / "again", "pairs") == ()
+    assert (tmp_path / "again").read_text() == (tmp_path / "file").read_text()
 
 
 def test_cranfield_codes_are_5_less_the_grade(tmp_path: Path) -> None:

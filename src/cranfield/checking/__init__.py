@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from cranfield.checking.findings import Checked, Finding, Unit, unit_of
@@ -26,6 +26,7 @@ def check_file(
     kind: Kind | None = None,
     run_format: str | None = None,
     qrels_format: str | None = None,
+    grade_words: Mapping[str, float] = GRADE_WORDS,
 ) -> Checked:
     """What a file is and everything wrong or suspicious in it."""
     problems: list[InputError] = []
@@ -39,7 +40,7 @@ def check_file(
                 rows = RUN_READERS[identity.format](source, problems.append)
                 return _checked_run(rows, name, identity, problems)
             if identity.kind == "qrels":
-                judgments = QRELS_READERS[identity.format](source, problems.append, GRADE_WORDS)
+                judgments = QRELS_READERS[identity.format](source, problems.append, grade_words)
                 return _checked_qrels(judgments, name, identity, problems)
             return _checked_texts(source, identity, problems)
     except InputError as error:

@@ -41,6 +41,7 @@ QRELS_READERS: Mapping[str, Callable[[Input, OnProblem, Mapping[str, float]], Qr
     "sampled": partial(trec.read_graded, layout="sampled"),
     "prefs": partial(trec.read_graded, layout="prefs"),
     "prels": trec.read_prels,
+    "pairs": trec.read_pairs,
     "plain": partial(trec.read_graded, layout="plain"),
     "cranfield": trec.read_cranfield_qrels,
     "cacm": trec.read_cacm_qrels,
@@ -71,6 +72,7 @@ QRELS_WRITERS: Mapping[str, Callable[[Qrels, BinaryIO], None]] = {
     "sampled": partial(trec.write_qrels, layout="sampled"),
     "prefs": partial(trec.write_qrels, layout="prefs"),
     "prels": partial(trec.write_qrels, layout="prels"),
+    "pairs": trec.write_pairs,
     "plain": partial(trec.write_qrels, layout="plain"),
     "cranfield": trec.write_cranfield_qrels,
     "cacm": trec.write_cacm_qrels,
@@ -190,6 +192,8 @@ def _qrels_losses(qrels: Qrels, format: str) -> tuple[str, ...]:
     empty = sum(1 for i in range(len(qrels.queries)) if qrels.starts[i] == qrels.starts[i + 1])
     if empty and format not in ("json", "rag"):
         losses.append(_lost(f"{counted(empty, 'query')} without any judgment", format))
+    if format == "pairs" and any(sorted(qrels.grades[group]) != [0, 1] for group in trec.preference_groups(qrels)):
+        losses.append("grades became preferences of one document to another: pairs holds nothing else.")
     layout = _LAYOUTS.get(format)
     if layout is None:
         return tuple(losses)

@@ -29,6 +29,7 @@ QRELS_FORMATS = {
     "sampled": "five columns: query iter doc stratum grade",
     "prefs": "five columns: query group subgroup doc level",
     "prels": "five columns: query doc grade method probability",
+    "pairs": "preferences: query winner loser, or query doc doc winner",
     "plain": "three columns: query doc grade",
     "cranfield": "Cranfield's own: query doc code, code 1 being the best",
     "cacm": "CACM's own: query doc 0 0, every pair being relevant",
@@ -226,6 +227,8 @@ def _is_long_run_row(row: Row) -> bool:
 def _three(rows: list[Row], file: str) -> Recognised:
     rows = [row for row in rows if len(row) == 3]
     codes = {row[2] for row in rows}
+    if not any(map(_is_number, codes)) and {(row[0], row[1]) for row in rows} & {(row[0], row[2]) for row in rows}:
+        return Recognised("pairs", "three columns, the third holding documents of the second: 'query winner loser'")
     if looks_ranked(rows):
         raise FormatError(
             "three columns with the third counting up in each query look like an MS MARCO run, expected qrels. "
@@ -241,8 +244,8 @@ def _three(rows: list[Row], file: str) -> Recognised:
     if codes <= {b"-1", b"1", b"2", b"3", b"4", b"5"} and once_per_query:
         return Recognised("cranfield", "three columns, the last being 1 to 5, and -1 once per query, never 0")
     raise FormatError(
-        "three columns could be 'query doc grade' or Cranfield's 'query doc code' with 1 as the best. "
-        "Say which: --qrels-format plain or --qrels-format cranfield.",
+        "three columns could be 'query doc grade', Cranfield's 'query doc code' with 1 as the best, or preferences, "
+        "'query winner loser'. Say which: --qrels-format plain, cranfield or pairs.",
         file,
     )
 
@@ -267,6 +270,8 @@ def _four(rows: list[Row], file: str) -> Recognised:
             "four columns, but the third and fourth are always 0: 'query doc 0 0', "
             "the classic collections' list of relevant pairs, not TREC qrels",
         )
+    if all(row[3] in row[1:3] and not _is_number(row[3]) for row in rows):
+        return Recognised("pairs", "four columns, the fourth being one of the two documents: 'query doc doc winner'")
     if _has_iteration_third(rows):
         raise FormatError(
             f"four columns, but the third is always {shown(text(rows[0][2]))} while the second varies: the iteration "

@@ -3,7 +3,7 @@
 Runs: TREC `query Q0 doc rank score tag`, MS MARCO `query doc rank`.
 Qrels: TREC and diversity `query subtopic doc grade`, sampled `query iter doc stratum grade`, preferences
 `query group subgroup doc level`, prels `query doc grade method probability`, plain `query doc grade`, and the
-classic collections' `query doc code` (Cranfield) and `query doc 0 0` (CACM, CISI).
+classic collections' `query doc code` (Cranfield) and `query doc 0 0` (CACM, CISI). Pairs `query winner loser`.
 """
 
 from __future__ import annotations
@@ -105,6 +105,37 @@ def read_prels(source: Input, problem: OnProblem, words: Mapping[str, float]) ->
     return rows
 
 
+def read_pairs(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
+    """Preferences between two documents: `query winner loser`, or `query doc doc winner`. A repeated pair counts again.
+
+    Each line is a group of judgments by itself, so that lines may contradict each other.
+    """
+    rows = QrelsRows()
+    for number_, line in source.lines():
+        fields = [text(field) for field in line.split()]
+        if not fields or fields[0].startswith("#"):
+            continue
+        if len(fields) not in (3, 4):
+            message = f"expected {_PAIR}, found {counted(len(fields), 'column')}."
+            problem(_at(source, number_, message))
+            continue
+        query, winner, loser = fields[:3]
+        if fields[3:] == [loser]:
+            winner, loser = loser, winner
+        if winner == loser:
+            problem(_at(source, number_, f"document {shown(winner)} is preferred to itself."))
+        elif fields[3:] not in ([], [winner]):
+            message = f"winner {shown(fields[3])} is neither {shown(winner)} nor {shown(loser)}."
+            problem(_at(source, number_, message))
+        else:
+            for doc, level in ((winner, 1.0), (loser, 0.0)):
+                rows.add(query, doc, level, number_, subtopic=str(number_), subgroup="0")
+    return rows
+
+
+_PAIR = "three columns (query winner loser) or four (query doc doc winner)"
+
+
 def read_cranfield_qrels(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
     """Cranfield's own: code 1 is the best and 4 the least, so the grade is 5 − code; −1 is left out."""
     rows, left_out = QrelsRows(), list[int]()
@@ -185,6 +216,26 @@ def write_qrels(qrels: Qrels, out: BinaryIO, layout: str) -> None:
         raise InputError(f"these judgments have no {' and no '.join(missing)}: the {layout} format needs it.")
     for i in rows_to_write(qrels, layout):
         out.write(b" ".join(columns[name][i] for name in wanted) + b"\n")
+
+
+def write_pairs(qrels: Qrels, out: BinaryIO) -> None:
+    """A line `query winner loser` for every two documents of which a group prefers one."""
+    queries = qrels.row_queries()
+    for members in preference_groups(qrels):
+        for winner in members:
+            for loser in members:
+                if qrels.grades[winner] > qrels.grades[loser]:
+                    docs = (as_column(qrels.docs[i], "document id") for i in (winner, loser))
+                    out.write(b"%b %b %b\n" % (as_column(queries[winner], "query id"), *docs))
+
+
+def preference_groups(qrels: Qrels) -> list[list[int]]:
+    """The rows whose grades compare: those of the same query, group and subgroup."""
+    subgroups = qrels.extra["subgroup"].tolist() if "subgroup" in qrels.extra else ["0"] * len(qrels)
+    groups: dict[tuple[str, str, str], list[int]] = {}
+    for i, key in enumerate(zip(qrels.row_queries(), qrels.subtopics.tolist(), subgroups, strict=True)):
+        groups.setdefault(key, []).append(i)
+    return list(groups.values())
 
 
 def write_cranfield_qrels(qrels: Qrels, out: BinaryIO) -> None:

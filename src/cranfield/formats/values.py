@@ -85,7 +85,8 @@ def grade(token: bytes, words: Mapping[str, float]) -> float:
     except KeyError:
         known = ", ".join(words)
         raise InputError(
-            f"grade {shown(text(token))} is neither a decimal number nor one of the words {known}."
+            f"grade {shown(text(token))} is neither a decimal number nor one of the words {known} "
+            "(--grade-words says what others stand for)."
         ) from None
 
 
