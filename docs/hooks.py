@@ -26,14 +26,15 @@ from cranfield.formats.recognise import QRELS_FORMATS, RUN_FORMATS
 from cranfield.formats.texts import DOCUMENT_FORMATS, TOPIC_FORMATS
 from cranfield.measures import Measure, all_measures
 from cranfield.report.catalogue import (
-    DEPENDS,
+    aggregate_of,
     better,
     default_of,
     families,
     parameters_of,
     range_of,
     trec_names,
-    weights_of,
+    usual,
+    weights_in_words,
 )
 from cranfield.report.mathml import mathml
 from cranfield.scores import Scores, evaluate
@@ -142,7 +143,9 @@ def measures_page() -> str:
         "The formulas and the words on each page are those of the code that computes the measure.",
     ]
     for family, kinds in families().items():
-        rows = [(f"[{kind.name}]({kind.name}.md)", kind.title, range_of(kind), better(kind)) for kind in kinds]
+        rows = [
+            (f"[{kind.name}]({kind.name}.md)", kind.title, range_of(usual(kind)), better(usual(kind))) for kind in kinds
+        ]
         parts += [f"## {family}", _table(("Measure", "Title", "Values", "Better"), rows)]
     return _page(parts)
 
@@ -166,21 +169,17 @@ def measure_page(kind: type[Measure]) -> str:
 
 def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
     yield "User", html.escape(kind.user)
-    weights = weights_of(kind)
-    if weights is None:
-        yield "Weight of ranks", DEPENDS
-    else:
-        yield f"Weight of ranks 1 to {len(weights)}", " ".join(f"{weight:.3f}" for weight in weights)
+    yield "Weight of ranks", html.escape(weights_in_words(usual(kind)))
     yield "Ignores", html.escape(kind.ignores)
     yield "Name", f"`{kind.name}`"
     if kind.aliases:
         yield "Also called", _codes(kind.aliases)
     if names := trec_names().get(kind):
         yield "In trec_eval", _codes(names)
-    yield "Values", range_of(kind)
-    yield "Better", better(kind)
+    yield "Values", range_of(usual(kind))
+    yield "Better", better(usual(kind))
     yield "If nothing relevant is found", kind.nothing_found
-    yield "Over all queries", "the sum" if kind.aggregate == "sum" else "the mean"
+    yield "Over all queries", aggregate_of(kind)
     if kind.tasks:
         yield "Tasks", ", ".join(kind.tasks)
     if kind.reference:

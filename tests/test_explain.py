@@ -12,6 +12,8 @@ from cranfield import (
     EvaluationError,
     InputError,
     Measure,
+    MeasureError,
+    Qrels,
     evaluate,
     explain,
     from_arrays,
@@ -275,6 +277,43 @@ def test_the_formula_is_the_one_the_parameters_make() -> None:
     assert r"\log_{3} \max(i, 3)" in explain("DCG(discount='log(max(i,base))',base=3)@3", *A, "q").formula
     assert "2^{g_i} - 1" in explain("nDCG(gain='exp')", *A, "q").formula
     assert r"\min(R, k)" in explain("AP(denominator='min(R,k)')@3", *A, "q").formula
+    assert r"\frac{1}{3} \sum_{j=0}^{2}" in explain("InterpolatedAP(points=3)", *A, "q").formula
+    assert r"\ell_i" in explain("AP(ties='group')", *A, "q").formula
+    assert r"\exp" not in explain("GMAP", *A, "q").formula and r"\exp" in explain("GMAP", *A).formula
+
+
+@pytest.mark.parametrize(
+    ("value", "formula"),
+    [
+        ("ETU", r"\sum_{i=1}^{\infty} L_i G_i, \quad C_i = p, \quad L_i = (1 - C_i) \prod_{j<i} C_j, \quad "),
+        ("EC", r"\sum_{i=1}^{\infty} W_i c_i, \quad C_i = p, \quad W_i \propto \prod_{j<i} C_j"),
+        ("ETC", r"\sum_{i=1}^{\infty} L_i K_i, \quad C_i = p, \quad "),
+        ("ED", r"\sum_{i=1}^{\infty} \prod_{j<i} C_j, \quad C_i = p"),
+    ],
+)
+def test_the_formula_of_each_value_of_a_user_model(value: str, formula: str) -> None:
+    assert explain(f"RBP(value='{value}')", *A, "q").formula.startswith(formula)
+    residual = explain(f"RBP(value='{value}',residual=True)", *A, "q").formula
+    assert residual.startswith(r"\Big[ " + formula.split(", ")[0] + r" \Big]_{g_? = 1} - ")
+    assert r"C_i = 1 \text{ while } G_i < T" in explain(f"BPM(value='{value}')@5", *A, "q").formula
+
+
+def test_the_label_of_the_normaliser_is_that_of_what_is_divided_by() -> None:
+    labels = {
+        "AP": "relevant documents, R",
+        "AP(denominator='min(R,k)')@3": "relevant documents that fit, min(R, k)",
+        "SetP": "documents retrieved",
+        "SetP(relative=True)": "min(retrieved, R)",
+        "Prefs": "preferences that count, |P|",
+        "Prefs(mean='pairs')": "",
+    }
+    assert {name: explain(name, *A, "q").normaliser_is for name in labels} == labels
+
+
+def test_what_rounding_leaves_is_no_term() -> None:
+    e = explain("INST(value='ED',residual=True)", {"q": {"a": 1, "b": 0}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, "q")
+    assert "e-" not in e.with_numbers
+    assert all(row["term"] == 0 or abs(row["term"]) > 1e-12 for row in e.rows)
 
 
 def test_nothing_to_divide_by_counts_as_zero() -> None:
@@ -319,9 +358,99 @@ def test_a_measure_without_terms_is_explained_by_its_value() -> None:
     assert (e.sum, e.normaliser, e.value) == (2 / 7, 1, 2 / 7)
 
 
-def test_expected_values_have_no_single_ranking() -> None:
+TIED = {"q": {"a": 1, "b": 0, "c": 1}}, {"q": {"a": 2.0, "b": 2.0, "c": 1.0}}
+
+
+def test_an_expected_value_shows_what_each_document_adds_in_the_mean_over_all_orders() -> None:
+    e = explain("DCG@1", {"q": {"a": 10, "b": 5, "c": 1}}, {"q": {"a": 1.0, "b": 1.0, "c": 0.0}}, "q", ties="expected")
+    assert [(row["doc"], row["places"], row["mean discount"], row["term"]) for row in e.rows] == [
+        ("b", "1–2", 0.5, 2.5),
+        ("a", "1–2", 0.5, 5.0),
+        ("c", "3", 0.0, 0.0),
+    ]
+    assert e.with_numbers == "2.5 + 5 = 7.5"
+    assert "any of their orders is equally likely" in e.notes[0]
+    # of a group with no terms of its own each document has an equal share
+    e = explain("AP", *TIED, "q", ties="expected")
+    assert column(e, "term") == pytest.approx([0.375, 0.375, 2 / 3]) and e.value == pytest.approx((0.75 + 2 / 3) / 2)
+
+
+def test_an_order_that_does_not_matter_is_shown_as_it_is() -> None:
+    assert explain("SetP", *TIED, "q", ties="expected").columns == explain("SetP", *TIED, "q").columns
+
+
+def test_an_expected_value_without_a_closed_form_has_no_single_ranking() -> None:
     with pytest.raises(EvaluationError, match="no single ranking to show"):
-        explain("AP", *A, "q", ties="expected")
+        explain("Bpref", *TIED, "q", ties="expected")
+
+
+# means
+
+
+def test_the_means_of_the_slides() -> None:
+    first, second = relevant_at([1, 3, 6, 9, 10], 10), relevant_at([2, 5, 7], 10)
+    cases = {"0.66": (A, C), "0.48": (B, D), "0.53": (first, second)}
+    for shown, both in cases.items():
+        e = explain("AP", *together(*both))
+        assert prints_as(e.value, shown) and e.normaliser == 2 and e.sum / 2 == pytest.approx(e.value)
+        assert e.normaliser_is == "queries, |Q|" and e.query is None
+    e = explain("RR", *together(ranked("..R"), ranked(".R."), ranked("R..")))
+    assert e.with_numbers == "(0.3333 + 0.5 + 1) / 3 = 0.6111" and e.value == pytest.approx(11 / 18)
+    qrels, run = from_arrays([[1, 0, 0], [0, 0, 1]], [[0.75, 0.5, 1], [1, 0.2, 0.1]])
+    assert prints_as(explain("LRAP", qrels, run).value, "0.4166667")
+
+
+def test_the_mean_of_interpolated_precision_has_the_averaged_curve() -> None:
+    for cases, curve in (
+        ((A, C), "1 1 .92 .92 .58 .58 .58 .57 .57 .45 .45"),
+        ((B, D), ".55 .55 .55 .55 .51 .51 .51 .51 .51 .51 .51"),
+    ):
+        e = explain("InterpolatedAP", *together(*cases))
+        assert_prints(list(e.averages.values()), curve)
+        assert list(e.averages) == list(e.columns) and e.columns[1] == "recall ≥ 0.1"
+
+
+def test_other_means_and_weights() -> None:
+    qrels, run = together(ranked("R.", 2), ranked(".R"), ranked(".."))
+    values = [row["value"] for row in explain("RR", qrels, run).rows]
+    assert values == [1, 0.5, 0]
+    assert explain("RR", qrels, run, mean="median").value == 0.5
+    geometric = explain("RR", qrels, run, mean="geometric")
+    assert geometric.rule == "exp(sum / normaliser)"
+    assert geometric.value == pytest.approx((1 * 0.5 * 1e-5) ** (1 / 3))
+    weighted = explain("RR", qrels, run, weights=dict(zip(qrels, (3, 2, 1), strict=True)))
+    assert weighted.with_numbers == "(3 + 1) / 6 = 0.6667" and weighted.columns == ("value", "weight")
+    assert explain("NumRelRet", qrels, run).with_numbers == "1 + 1 = 2"
+    of_run = explain("Coverage(docs=10)", qrels, run)
+    assert of_run.rows[-1] == {"what": "computed for the run as a whole", "term": of_run.value}
+
+
+def test_the_top_of_a_mean_is_of_queries() -> None:
+    e = explain("AP@1", *together(A, B, C)).top(2)
+    assert len(e.rows) == 2 and e.hidden == 1 and e.down_to_the_cutoff() == e
+
+
+# as a tool has it
+
+
+def test_a_score_is_explained_as_another_tool_has_it() -> None:
+    spark = explain("AP@2", *A, "q", tool="spark")
+    assert spark.measure == "AP(denominator='min(R,k)')@2" and spark.normaliser == 2
+    assert spark.conventions["as"] == "spark"
+    assert explain("AP@2", *A, "q", tool="spark", ties="doc-ascending").conventions["ties"] == "doc-ascending"
+    assert explain("AP", *together(A, B), tool="ranx").value == evaluate(*together(A, B), ["AP"]).mean("AP")
+    gdeval = explain("nDCG@3", *THREE_TWO_THREE, "q", tool="gdeval")
+    assert "2^{g_i} - 1" in gdeval.formula
+    # ranx computes Bpref by a rule of its own: what the terms lack has a row
+    for name in ("AP", "nDCG@3", "Bpref", "P@2"):
+        e = explain(name, *TIED, "q", tool="ranx")
+        total = math.fsum(row["term"] for row in e.rows)
+        assert total / e.normaliser == pytest.approx(e.value, abs=1e-9)
+    given = explain("Fallout", *A, "q", tool="torchmetrics", docs=100)
+    assert given.normaliser == 94 and explain("Fallout", *A, "q", tool="torchmetrics").normaliser == 4
+    assert explain("AP(denominator='R')@2", *A, "q", tool="spark").normaliser == 6
+    with pytest.raises(MeasureError, match="has no Bpref"):
+        explain("Bpref", *A, "q", tool="spark")
 
 
 def test_a_query_without_judgments_is_an_error() -> None:
@@ -344,3 +473,31 @@ def test_the_scores_of_a_real_run_follow_from_their_explanations(shared_data: Pa
             record = json.loads(json.dumps(explain(name, qrels, run, query).record()))
             total = math.fsum(row["term"] for row in record["rows"])
             assert total / record["normaliser"] == pytest.approx(scores[query], abs=1e-12)
+
+
+# what leads to the terms
+
+
+def test_columns_tell_how_terms_come_about() -> None:
+    e = explain("Gini(docs=10)@2", {"q": {"a": 1}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, "q")
+    assert column(e, "never shown") == [8, 8, 0] and column(e, "share of exposure") == [0.5, 0.5, 0]
+    assert column(e, "term") == [4, 4, 0] and e.normaliser == 9
+    rows = [("q", doc, 1, s) for doc, subtopics in (("a", "12"), ("b", "1"), ("c", "2")) for s in subtopics]
+    query, docs, grades, subtopics = zip(*rows, strict=True)
+    diverse = Qrels.from_rows(query, docs, grades, subtopics=subtopics)
+    run = {"q": {"b": 3.0, "x": 2.0, "a": 1.0}}
+    e = explain("AP_IA", diverse, run, "q")
+    assert column(e, "P_s@i") == ["1", "", "0.6667, 0.3333"] and column(e, "R_s") == ["2", "", "2, 2"]
+    assert column(e, "term") == pytest.approx([1 / 2, 0, 2 / 6 + 1 / 6]) and e.normaliser_is == "subtopics, S"
+    e = explain("alpha_nDCG@2", diverse, run, "q")
+    assert column(e, "ideal")[:2] == pytest.approx([2, 2 + 0.5 / math.log2(3)])
+    assert e.normaliser == column(e, "ideal")[1]
+    e = explain("GroupAP", diverse, run, "q")
+    assert column(e, "relevant to") == ["1", "", "1, 2"]
+    assert column(e, "added to AP_j") == ["0.5", "", "0.3333, 0.1667"]
+    e = explain("Prefs", {"q": {"a": 2, "b": 1, "c": 0}}, {"q": {"b": 3.0, "a": 2.0, "c": 1.0}}, "q")
+    assert column(e, "preferred to") == [1, 2, 0] and column(e, "of these below") == [1, 1, 0]
+    e = explain(
+        "TauAP", {"q": {"a": 1}}, {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}, "q", against={"q": {"b": 2.0, "a": 1.0}}
+    )
+    assert column(e, "shared above") == [0, 1, 0] and column(e, "C(i)") == [0, 0, 0]

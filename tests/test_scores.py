@@ -1,12 +1,15 @@
 """Evaluation as a user sees it: values, means, intervals, notes, several runs."""
 
 import math
+import re
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from cranfield import CranfieldError, EvaluationError, Evaluator, Qrels, Run, as_run, evaluate, from_arrays
+from cranfield.explain import explain
 from cranfield.measures import AP, P
 from cranfield.scores import distinct_names, group_queries
 
@@ -317,6 +320,10 @@ def test_each_run_is_evaluated_as_if_alone():
         (["a", "a"], ["x/a.run", "y/a.run"], ["x/a", "y/a"]),
         (["a", "a"], ["p/x/a.run", "q/x/a.run"], ["p/x/a", "q/x/a"]),
         (["a", "a", "b"], ["x/a", "x/a", "x/b"], ["a (1)", "a (2)", "b"]),
+        (["a"] * 6, [f"{x}/a" for x in "uvwxyz"], [f"{x}/a" for x in "uvwxyz"]),
+        (["a"] * 5, ["x/a", "y/a", "y/a.gz", "z/a", None], ["x/a", "y/a (1)", "y/a (2)", "z/a", "a"]),
+        (["a"] * 2, ["1/" + "x/" * 12 + "a", "2/" + "x/" * 12 + "a"], ["1/" + "x/" * 12 + "a", "2/" + "x/" * 12 + "a"]),
+        (["a"] * 3, ["/r/a", "/s/r/a", "a"], ["/r/a", "s/r/a", "./a"]),
         (["a", "a", "a (1)"], [None, None, None], ["a (1)", "a (2)", "a (1)'"]),
         ([], [], []),
     ],
@@ -360,3 +367,77 @@ def test_the_inputs_are_left_alone():
     qrels, run = {"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}}
     evaluate(qrels, run, MEASURES, ties="worst")
     assert (qrels, run) == ({"q": {"a": 1}}, {"q": {"b": 2.0, "a": 1.0}})
+
+
+@pytest.mark.parametrize(
+    ("extra", "given", "user", "says"),
+    [
+        ("against", {"q": {"a": 1.0}}, "RBO", "--against changes nothing here: only measures between runs"),
+        ("doc_lengths", {"a": 2.0}, "U", "--doc-lengths changes nothing here: only TBG, U"),
+        ("doc_lengths", {"a": 2.0}, "RBP(cost='length')", "--doc-lengths changes nothing here"),
+        (
+            "duplicates",
+            {"a": "g"},
+            "RR(repeats=False)",
+            "--duplicates changes nothing here: .* e.g. AP\\(repeats=False\\)",
+        ),
+        ("facts", {"q": {"a": frozenset("f")}}, "FactRecall", "--facts changes nothing here: only FactRecall"),
+    ],
+)
+def test_a_file_that_no_measure_looks_at_is_told(extra: str, given: Any, user: str, says: str) -> None:
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
+
+    def notes(*names: str, **options: Any) -> str:
+        return "\n".join(
+            note for note in evaluate(qrels, run, list(names), **options).notes if "changes nothing" in note
+        )
+
+    assert re.search(says, notes("AP", "P@1", **{extra: given}))
+    assert not notes("AP", user, **{extra: given})
+    assert not notes("AP")
+    explained = explain("AP", qrels, run, "q", **{extra: given})
+    assert re.search(says, "\n".join(explained.notes))
+
+
+def test_the_baseline_of_risk_is_not_given_for_nothing() -> None:
+    qrels, run = {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 1.0}, "r": {"a": 1.0}}
+    scores = evaluate(qrels, run, ["AP"], against=run, risk=1)
+    assert not [note for note in scores.notes if "changes nothing" in note]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_runs_of_one_name_keep_their_folders_however_many_there_are(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    folders = ["/".join(rng.choice(list("pqr"), rng.integers(1, 5))) for _ in range(12)]
+    found = distinct_names(["bm25"] * 12, [f"{folder}/bm25.run" for folder in folders])
+    assert len(set(found)) == 12
+    assert all(name.split("/bm25")[0] in folder for name, folder in zip(found, folders, strict=True))
+
+
+@pytest.mark.parametrize("facts", [{"q": {"a": ["f"]}}, {"q": {"a": {"f"}}}, [("q", "a", "f")]])
+def test_facts_may_be_lists_sets_and_rows(facts):
+    assert evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, ["FactRecall"], facts=facts).mean("FactRecall") == 1
+
+
+@pytest.mark.parametrize(
+    ("measure", "option", "wrong"),
+    [
+        *(("FactRecall", "facts", wrong) for wrong in (3, ["a"], {"q": ["a"]}, {"q": {"a": "f"}}, {"q": {"a": 1}})),
+        *(("TBG(cost='length')", "doc_lengths", wrong) for wrong in (3, ["a"], {"a": "x"}, {"a": None}, {"a": -1})),
+        *(("AP(repeats=False)", "duplicates", wrong) for wrong in (3, ["a"], {"a": ["x"]}, {"a": None})),
+        *(("AP", "weights", wrong) for wrong in (3, ["q"], {"q": "x"}, {"q": None}, {"q": -1}, {"q": math.nan})),
+    ],
+)
+def test_what_is_given_in_python_is_checked(measure, option, wrong):
+    with pytest.raises(CranfieldError):
+        evaluate({"q": {"a": 1}}, {"q": {"a": 1.0}}, [measure], **{option: wrong})
+
+
+def test_a_geometric_mean_of_values_that_may_be_negative_is_refused():
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
+    for name in ("YAAP", "Utility", "nDCG(gain={0:-1})"):
+        with pytest.raises(EvaluationError, match="may be: leave it out"):
+            evaluate(qrels, run, ["AP", name], mean="geometric")
+        with pytest.raises(EvaluationError, match="may be: leave it out"):
+            evaluate(qrels, run, [name]).mean(name, how="geometric")
+    assert evaluate(qrels, run, ["AP", "GMAP", "NumRet"], mean="geometric").mean("AP") == 1

@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Run
+from cranfield.averages import LEAST
+from cranfield.collection import Qrels, Run
+from cranfield.conventions import tool as find_tool
 from cranfield.errors import EvaluationError
-from cranfield.formats import as_run
+from cranfield.formats import as_qrels, as_run
 from cranfield.judged import Extras, JudgedRun, judge
 from cranfield.measures import Measure, parse_measure
-from cranfield.measures.base import own_errors
+from cranfield.measures.base import REGISTRY, own_errors
 from cranfield.scores import Evaluator
 from cranfield.wording import counted
 
+JOINING = ("ties", "rank_by", "score_type", "missing")
 MOST_TERMS = 12  # how many terms a formula with numbers can hold and still be read
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a measure's value for one query comes about.
+    """How a measure's value for one query, or its mean over all queries, comes about.
 
     >>> e = explain("AP", {"q": {"a": 1, "b": 1}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, "q")
     >>> [row["term"] for row in e.rows], e.normaliser
@@ -40,83 +43,115 @@ class Explanation:
     rule: str
     with_numbers: str  # the rule with the numbers put in
     run: str
-    query: str
-    columns: tuple[str, ...]  # between the document's grade and its term
-    rows: tuple[dict[str, Any], ...]  # with rank and doc; then those of terms that belong to no document
+    query: str | None  # None for the mean over all of them
+    columns: tuple[str, ...]  # between the document's grade, or the query, and the term
+    # with rank and doc, then those of terms that belong to no document; of a mean, with query and value
+    rows: tuple[dict[str, Any], ...]
     sum: float
     normaliser: float
     normaliser_is: str
     value: float
     conventions: dict[str, str]
-    hidden: int = 0  # ranks left out of `rows`; sum and value are those of all
+    hidden: int = 0  # ranks (or queries) left out of `rows`; sum and value are those of all
     notes: tuple[str, ...] = ()
     cutoff: int | None = None
+    average: str = ""  # what a mean is called
+    averages: dict[str, float] = field(default_factory=dict)  # of a mean: those of columns that have one of their own
 
     def record(self) -> dict[str, Any]:
         """Everything, ready for JSON; the value can be recomputed from `rows` and `normaliser` by `rule`."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def top(self, n: int) -> Explanation:
-        """The same with the rows of the first n ranks only."""
-        rows = tuple(row for row in self.rows if "rank" not in row or row["rank"] <= n)
+        """The same with the rows of the first n ranks, or queries, only."""
+        queries = [row["query"] for row in self.rows if "query" in row][n:]
+        left = set(queries)
+        rows = tuple(row for row in self.rows if row.get("rank", 0) <= n and row.get("query") not in left)
         return replace(self, rows=rows, hidden=self.hidden + len(self.rows) - len(rows))
 
     def down_to_the_cutoff(self) -> Explanation:
         """The same without the ranks below the cutoff, if these add nothing."""
         below = [row["term"] for row in self.rows if row.get("rank", 0) > (self.cutoff or math.inf)]
-        return self if self.cutoff is None or any(below) else self.top(self.cutoff)
+        return self if self.cutoff is None or self.query is None or any(below) else self.top(self.cutoff)
 
 
 def explain(
-    measure: str | Measure, qrels: Any, run: Any, query: str, *, extras: Extras | None = None, **options: Any
+    measure: str | Measure,
+    qrels: Any,
+    run: Any,
+    query: str | None = None,
+    *,
+    tool: str | None = None,
+    extras: Extras | None = None,
+    **options: Any,
 ) -> Explanation:
-    """How a measure's value for a query comes about, as a lecture would show it. Options are those of `evaluate`.
+    """How a measure's value for a query comes about, as a lecture would show it; without a query, how the mean does.
+
+    Options are those of `evaluate`; with `tool` it is as that tool would have it, except for what they say.
 
     >>> explain("P@2", {"q": {"a": 1}}, {"q": {"a": 2.0, "x": 1.0}}, "q").with_numbers
     '1 / 2 = 0.5'
+    >>> explain("RR", {"q": {"a": 1}, "r": {"a": 1}}, {"q": {"a": 2.0}, "r": {"b": 2.0, "a": 1.0}}).with_numbers
+    '(1 + 0.5) / 2 = 0.75'
     """
+    if tool is not None:
+        measure, qrels, run, options = _as_tool(tool, measure, qrels, run, options)
     evaluator = Evaluator(qrels, [_one(measure)], **options)
-    joining, given = evaluator.joining, evaluator.extras if extras is None else extras
-    if joining.ties == "expected":
-        raise EvaluationError(
-            "an expected value over many orders has no single ranking to show: choose another tie rule."
-        )
-    (chosen,) = evaluator.measures
-    judgments = evaluator.qrels.of(query)
+    evaluator.extras = evaluator.extras if extras is None else extras
     ranking = as_run(run, on_duplicate=evaluator.on_duplicate)
-    part = _of_query(ranking, query)
-    missing = query not in ranking.position
+    explanation = _of_all(evaluator, ranking) if query is None else _of_one(evaluator, ranking, query)
+    return explanation if tool is None else replace(explanation, conventions={"as": tool, **explanation.conventions})
+
+
+def _as_tool(
+    name: str, measure: str | Measure, qrels: Any, run: Any, options: dict[str, Any]
+) -> tuple[Measure, Qrels, Run, dict[str, Any]]:
+    """The measure and the data as a tool understands them, and the options it leaves to be given."""
+    rest = dict(options)
+    given = {key: value for key in ("rel", "docs") if (value := rest.pop(key, None)) is not None}
+    chosen = _one(measure).with_defaults(**given)
+    joining: dict[str, Any] = {key: rest.pop(key) for key in JOINING if key in rest}
+    twice = rest.get("on_duplicate", "error")
+    judgments, ranking = as_qrels(qrels, on_duplicate=twice), as_run(run, on_duplicate=twice)
+    setting = find_tool(name).understood(str(measure), chosen, given.get("rel"), joining)
+    judgments, ranking = setting.prepared(judgments, ranking)
+    own = {key: getattr(setting.joining, key) for key in JOINING}
+    return setting.measure, judgments, ranking, {**rest, **own}
+
+
+def _of_one(evaluator: Evaluator, run: Run, query: str) -> Explanation:
+    """How the value of one query comes about."""
+    joining, (chosen,) = evaluator.joining, evaluator.measures
+    judgments, part = evaluator.qrels.of(query), _of_query(run, query)
+    missing = query not in run.position
     if missing and joining.missing != "zero":
         how = "is left out" if joining.missing == "skip" else "is an error"
-        raise EvaluationError(f"run {ranking.name!r} lacks query {query!r}, which {how} (--missing {joining.missing}).")
-    value = float(chosen.values(judge(judgments, part, joining, given))[0])
-    dense = judge(judgments, part, joining, given, dense=True)
-    shown = chosen.shown_list(dense)
-    with own_errors(chosen):
-        names, rows = _rows(chosen, shown, value)
-        normaliser = float(chosen.normaliser(shown)[0]) if _has_terms(chosen) else 1.0
+        raise EvaluationError(f"run {run.name!r} lacks query {query!r}, which {how} (--missing {joining.missing}).")
+    dense = judge(judgments, part, joining, evaluator.extras, dense=True)
+    sparse = judge(judgments, part, joining, evaluator.extras)
+    steps = expected_steps(chosen, sparse, dense) if joining.ties == "expected" else single_steps(chosen, sparse, dense)
     # a query that the run lacks counts as 0 by rule, whatever the measure would make of an empty list
-    rule = chosen.rule
     if missing and chosen.aggregate != "sum":
-        rows, value, rule = [], 0.0, Measure.rule
-    total = math.fsum(row["term"] for row in rows)
+        steps = replace(steps, rows=[], value=0.0, rule=Measure.rule)
+    label = chosen.shown_normaliser
+    terms = [row["term"] for row in steps.rows]
     return Explanation(
         measure=str(chosen),
         title=chosen.title,
         about=chosen.about,
         formula=chosen.shown_formula,
-        rule=rule,
-        with_numbers=_with_numbers(chosen, [row["term"] for row in rows], total, normaliser, value),
-        run=ranking.name,
+        rule=steps.rule,
+        with_numbers=_with_numbers(steps.rule, terms, steps.normaliser, bool(label), steps.value),
+        run=run.name,
         query=query,
-        columns=names,
-        rows=tuple(rows),
-        sum=total,
-        normaliser=normaliser,
-        normaliser_is=chosen.normaliser_is,
-        value=value,
+        columns=steps.columns,
+        rows=tuple(steps.rows),
+        sum=math.fsum(terms),
+        normaliser=steps.normaliser,
+        normaliser_is=label,
+        value=steps.value,
         conventions={name: getattr(joining, name) for name in ("ties", "rank_by", "score_type")},
-        notes=tuple(_notes(chosen, ranking, query, dense)),
+        notes=(*_notes(chosen, run, query, dense), *evaluator.unused_notes()),
         cutoff=getattr(chosen, "cutoff", None),
     )
 
@@ -146,14 +181,101 @@ def _has_terms(measure: Measure) -> bool:
     return type(measure).terms is not Measure.terms
 
 
-def _rows(measure: Measure, judged: JudgedRun, value: float) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
-    """One row for each retrieved document, then those for terms that belong to none."""
-    columns = measure.columns(judged)
-    terms = measure.terms(judged) if _has_terms(measure) else np.zeros(len(judged.rank))
-    others = measure.other_rows(judged)
-    if not _has_terms(measure):
+@dataclass(frozen=True)
+class _Steps:
+    """The rows of one query, and what they come to."""
+
+    columns: tuple[str, ...]
+    rows: list[dict[str, Any]]
+    normaliser: float
+    value: float
+    rule: str = Measure.rule
+
+
+def single_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun) -> _Steps:
+    """The steps of the one ranking that there is."""
+    value = float(measure.values(sparse)[0])
+    shown = measure.shown_list(dense)
+    with own_errors(measure):
+        has_terms = _has_terms(measure)
+        terms = measure.terms(shown) if has_terms else np.zeros(len(shown.rank))
+        normaliser = float(measure.normaliser(shown)[0]) if has_terms else 1.0
+        others = measure.other_rows(shown)
+        columns = measure.columns(shown)
+    if not has_terms:
         others = [*others, {"what": "computed as a whole", "term": value}]
-    rows = [
+    rows = [*_rows(shown, columns, terms), *({name: _plain(item) for name, item in row.items()} for row in others)]
+    steps = _Steps(tuple(columns), rows, normaliser, value, measure.rule)
+    return steps if _is_built_in(measure) else _completed(steps)
+
+
+def _is_built_in(measure: Measure) -> bool:
+    """Whether it is a measure of the registry, whose terms are known to add up; a tool's own variant is none."""
+    return REGISTRY.get(measure.name) is type(measure)
+
+
+def _completed(steps: _Steps, what: str = "by a rule of its own, not by these terms") -> _Steps:
+    """The same with a row for what the rows lack to come to the value."""
+    if steps.rule != Measure.rule:
+        return steps
+    whole = steps.normaliser or 1.0
+    lacking = steps.value * whole - math.fsum(row["term"] for row in steps.rows)
+    if abs(lacking) <= 1e-12 * max(1.0, abs(steps.value * whole)) and (steps.normaliser or not steps.value):
+        return steps
+    return replace(steps, normaliser=whole, rows=[*steps.rows, {"what": what, "term": lacking}])
+
+
+def expected_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun) -> _Steps:
+    """What each document adds in the mean over all orders of documents with equal scores, where that is known."""
+    if not dense.has_ties or _is_the_same_in_any_order(measure, sparse):
+        return single_steps(measure, sparse, dense)
+    found = measure.expected_values(sparse)
+    if found is None:
+        raise EvaluationError(
+            f"{measure} has no closed form of the mean over all orders of tied documents, and so there is no single "
+            "ranking to show: choose another tie rule."
+        )
+    value, shown = float(found[0]), measure.shown_list(dense)
+    normaliser = float(measure.normaliser(shown)[0])
+    terms = measure.expected_terms(shown)
+    terms = _group_shares(measure, shown, normaliser) if terms is None else terms
+    first, last = shown.tie_first, shown.tie_first + shown.tie_size - 1
+    places = [str(a) if a == b else f"{a}–{b}" for a, b in zip(first.tolist(), last.tolist(), strict=True)]
+    columns = {"places": np.array(places, dtype=object), **measure.expected_columns(shown)}
+    steps = _Steps(tuple(columns), _rows(shown, columns, terms), normaliser, value)
+    return _completed(steps, "over all orders, not by one document")
+
+
+def _is_the_same_in_any_order(measure: Measure, judged: JudgedRun) -> bool:
+    """Whether the order of tied documents makes no difference to a query."""
+    sources = judged.sources
+    rules = [replace(judged.joining, ties=ties) for ties in ("best", "worst", "trec", "doc-ascending")]
+    values = {float(measure.values(judge(sources.qrels, sources.run, rule, sources.extras))[0]) for rule in rules}
+    expected = measure.expected_values(judged)
+    return len(values) == 1 and expected is not None and math.isclose(float(expected[0]), values.pop(), abs_tol=1e-12)
+
+
+def _group_shares(measure: Measure, judged: JudgedRun, normaliser: float) -> Any:
+    """An equal share for each document of what its group of equal scores adds to the expected sum of those above."""
+    terms, before = np.zeros(len(judged.rank)), _expected_down_to(measure, judged, 0)
+    for first in np.unique(judged.tie_first).tolist():
+        group = judged.tie_first == first
+        value = _expected_down_to(measure, judged, first + int(judged.tie_size[group][0]) - 1)
+        terms[group] = (value - before) * normaliser / np.count_nonzero(group)
+        before = value
+    return terms
+
+
+def _expected_down_to(measure: Measure, judged: JudgedRun, rank: int) -> float:
+    """The expected value if the list ended at a rank at which no group of equal scores is cut."""
+    cut = replace(judged.only(judged.rank <= rank), retrieved=np.minimum(judged.retrieved, rank))
+    found = measure.expected(cut)
+    return 0.0 if found is None else float(found[0])
+
+
+def _rows(judged: JudgedRun, columns: dict[str, Any], terms: Any) -> list[dict[str, Any]]:
+    """One row for each retrieved document."""
+    return [
         {
             "rank": int(rank),
             "doc": doc,
@@ -163,7 +285,101 @@ def _rows(measure: Measure, judged: JudgedRun, value: float) -> tuple[tuple[str,
         }
         for i, (rank, doc, grade) in enumerate(zip(judged.rank, _docs(judged), judged.grade, strict=True))
     ]
-    return tuple(columns), [*rows, *({name: _plain(item) for name, item in row.items()} for row in others)]
+
+
+def _of_all(evaluator: Evaluator, run: Run) -> Explanation:
+    """How the mean over queries comes about, or what a measure has in its place."""
+    (chosen,) = evaluator.measures
+    scored = evaluator.score(run)
+    scores = evaluator.scores([scored])
+    name, how = scores.labels[0], scores.averaging(0)
+    values, weights = scores.per_query(name), scores.weights
+    steps = _mean_steps(how, values, weights, float(scores.mean(name)))
+    extra = _query_columns(chosen, scored.judged)
+    rows = [{**row, **{column: of.get(row["query"], 0.0) for column, of in extra.items()}} for row in steps.rows]
+    terms = [row["term"] for row in steps.rows]
+    label = _MEAN_OF[how]["label"] if weights is None or how in ("sum", "run") else "weights of the queries"
+    return Explanation(
+        measure=str(chosen),
+        title=chosen.title,
+        about=chosen.about,
+        formula=_mean_formula(chosen, how, weights is not None),
+        rule=steps.rule,
+        with_numbers=_with_numbers(steps.rule, terms, steps.normaliser, bool(label), steps.value),
+        run=run.name,
+        query=None,
+        columns=(*extra, *steps.columns),
+        rows=tuple(rows),
+        sum=math.fsum(terms),
+        normaliser=steps.normaliser,
+        normaliser_is=label,
+        value=steps.value,
+        conventions={key: str(scores.conventions[key]) for key in JOINING},
+        notes=(f"{scored.coverage}.", *scores.notes),
+        average=_MEAN_OF[how]["called"],
+        averages={column: math.fsum(of.values()) / len(of) for column, of in extra.items() if of},
+    )
+
+
+# how the value of a run comes from those of queries: what that is called, what the sum is divided by, and the formula
+_MEAN_OF = {
+    "arithmetic": {"called": "mean of", "label": "queries, |Q|", "formula": r"\frac{1}{|Q|} \sum_{q \in Q} %s_q"},
+    "geometric": {
+        "called": "geometric mean of",
+        "label": "queries, |Q|",
+        "formula": rf"\exp \left( \frac{{1}}{{|Q|}} \sum_{{q \in Q}} \ln \max(%s_q, {LEAST:.5f}) \right)",
+    },
+    "median": {"called": "median of", "label": "", "formula": r"\mathrm{median}_{q \in Q}\, %s_q"},
+    "sum": {"called": "sum over", "label": "", "formula": r"\sum_{q \in Q} %s_q"},
+    "run": {"called": "value of the run over", "label": "", "formula": ""},
+}
+
+
+def _mean_formula(measure: Measure, how: str, is_weighted: bool) -> str:
+    if how == "run" or (how == "geometric" and measure.aggregate == "geometric" and not is_weighted):
+        return measure.formula
+    name = rf"\mathrm{{{measure.name.replace('_', chr(92) + '_')}}}"
+    shown = _MEAN_OF[how]["formula"] % name
+    if is_weighted and how in ("arithmetic", "geometric"):
+        shown = shown.replace(r"\frac{1}{|Q|} \sum_{q \in Q}", r"\frac{1}{\sum_q w_q} \sum_{q \in Q} w_q")
+    return shown
+
+
+def _mean_steps(how: str, values: dict[str, float], weights: Mapping[str, float] | None, value: float) -> _Steps:
+    """A row for each query, and what they come to."""
+    of = {query: 1.0 if weights is None or how in ("sum", "run") else weights[query] for query in values}
+    if how in ("median", "run"):
+        middle = _middle(list(values.values())) if how == "median" and weights is None else {}
+        rows = [{"query": q, "value": v, "term": v * middle.get(i, 0.0)} for i, (q, v) in enumerate(values.items())]
+        what = "the median by weight" if how == "median" else "computed for the run as a whole"
+        return _completed(_Steps(("value",), rows, 1.0, value), what)
+    is_geometric = how == "geometric"
+    rows = [
+        {
+            "query": query,
+            "value": one,
+            **({"weight": of[query]} if weights is not None else {}),
+            "term": of[query] * (math.log(max(one, LEAST)) if is_geometric else one),
+        }
+        for query, one in values.items()
+    ]
+    columns = (*(["value"] if is_geometric or weights is not None else []), *(["weight"] if weights else []))
+    normaliser = 1.0 if how == "sum" else math.fsum(of.values())
+    return _Steps(columns, rows, normaliser, value, "exp(sum / normaliser)" if is_geometric else Measure.rule)
+
+
+def _middle(values: Sequence[float]) -> dict[int, float]:
+    """Which values are in the middle, each with its part in the median."""
+    order = sorted(range(len(values)), key=values.__getitem__)
+    middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
+    return {i: 1 / len(middle) for i in middle}
+
+
+def _query_columns(measure: Measure, judged: JudgedRun) -> dict[str, dict[str, float]]:
+    """Further quantities of each query, 0 for one that is missing."""
+    with own_errors(measure):
+        columns = measure.query_columns(measure.shown_list(judged))
+    return {name: dict(zip(judged.queries, column.tolist(), strict=True)) for name, column in columns.items()}
 
 
 def _docs(judged: JudgedRun) -> Sequence[str]:
@@ -190,13 +406,16 @@ def _notes(measure: Measure, run: Run, query: str, dense: JudgedRun) -> Iterator
     if measure.judged_only and unjudged:
         yield f"{counted(unjudged, 'document')} without a judgment left out first (judged_only)."
     if dense.tied:
-        yield f"{counted(dense.tied, 'document')} with the score of another: ties {dense.joining.ties} orders them."
+        rule = dense.joining.ties
+        how = "any of their orders is equally likely" if rule == "expected" else f"ties {rule} orders them"
+        yield f"{counted(dense.tied, 'document')} with the score of another: {how}."
 
 
-def _with_numbers(measure: Measure, terms: Sequence[float], total: float, normaliser: float, value: float) -> str:
+def _with_numbers(rule: str, terms: Sequence[float], normaliser: float, is_named: bool, value: float) -> str:
     """The rule with the terms that are not 0, the normaliser and the value put in."""
-    rule, is_named = measure.rule, bool(measure.normaliser_is)
-    shown = [short(term) for term in terms if term]
+    total = math.fsum(terms)
+    least = 1e-12 * max(map(abs, terms), default=0.0)  # what is left by rounding is no term
+    shown = [short(term) for term in terms if abs(term) > least]
     if len(shown) > MOST_TERMS:
         shown = [*shown[: MOST_TERMS - 2], "…", shown[-1]]
     added = " + ".join(shown).replace("+ -", "− ") or "0"

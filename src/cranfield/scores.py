@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, cast, get_args
@@ -13,12 +13,12 @@ from typing import Any, Literal, cast, get_args
 import numpy as np
 
 from cranfield.averages import LEAST, How, Interval, average, effective_number, interval
-from cranfield.bounds import find_bounds, possible_grades
+from cranfield.bounds import Completions, Sampling, possible_grades
 from cranfield.collection import Floats, OnDuplicate, Origin, Qrels, Run, id_bytes, natural_order
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.formats import as_qrels, as_run, read_doc_lengths, read_duplicates, read_facts
+from cranfield.formats import as_qrels, as_run
 from cranfield.formats.recognise import AS_ASKED
-from cranfield.formats.tabbed import read_weights
+from cranfield.formats.tabbed import as_doc_lengths, as_duplicates, as_facts, as_weights
 from cranfield.judged import Bools, Extras, Joining, JudgedRun, Missing, RankBy, ScoreType, Ties, judge
 from cranfield.measures import Judged, Measure, parse_measures
 from cranfield.risk import geo_risk, t_risk, weighted_gains
@@ -54,6 +54,11 @@ class RunScores:
     origin: Origin | None = None
     notes: tuple[str, ...] = ()
     outer: tuple[Bools | None, ...] = ()  # for a row of bounds, which queries have only an outer one
+    joins: tuple[JudgedRun, ...] = ()  # the join of each row, where they have several
+
+    def joined(self, i: int) -> JudgedRun:
+        """What the i-th row was computed from."""
+        return self.joins[i] if self.joins else self.judged
 
     @property
     def sampling_errors(self) -> tuple[float | None, ...]:
@@ -118,8 +123,13 @@ class Scores:
         if self.part(i) in ("trisk", "georisk"):
             return self._risk(i, self._run(run))
         aggregate = self.averaging(i, how)
+        if how == "geometric":
+            _require_no_negative(self.labels[i : i + 1], self.measures[i : i + 1])
         if aggregate == "run":
-            return self.measures[i].run_value(self._run(run).judged)
+            return self.measures[i].run_value(self._run(run).joined(i))
+        own = self._own_mean(i, run) if aggregate == "arithmetic" else None
+        if own is not None:
+            return own
         values, weights = self._present(self.values(measure, run))
         return whole(math.fsum(values)) if aggregate == "sum" else average(values, weights, aggregate)
 
@@ -128,6 +138,8 @@ class Scores:
         i = self._index(measure)
         aggregate = self.averaging(i)
         if aggregate == "sum" or aggregate == "run" or self.part(i) not in ("", "urisk"):
+            return None
+        if self._own_mean(i, run) is not None:
             return None
         values, weights = self._present(self.values(measure, run))
         return interval(values, weights, aggregate, level)
@@ -190,6 +202,11 @@ class Scores:
             for run in self.runs
         )
         return f"<table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+    def _own_mean(self, i: int, run: str | None) -> float | None:
+        """The mean of a measure that has a definition of its own for it."""
+        plain = not self.part(i) and self.weights is None
+        return self.measures[i].mean_value(self._run(run).joined(i)) if plain else None
 
     def _present(self, values: Floats) -> tuple[list[float], list[float] | None]:
         """The values of the queries evaluated, with their weights if they have any."""
@@ -273,14 +290,16 @@ class Evaluator:
         self.labels = tuple(label for label, _ in named)
         self.measures = tuple(measure.with_defaults(**given) for _, measure in named)
         self.how = _known_mean(mean)
-        self.weights = None if weights is None else _checked_weights(_loaded(weights, read_weights), self.qrels)
+        if self.how == "geometric":
+            _require_no_negative(self.labels, self.measures)
+        self.weights = None if weights is None else _checked_weights(as_weights(weights), self.qrels)
         self.bounds = bounds
         self.alpha = None if risk is None else _checked_alpha(risk, against, weights)
         self.extras = Extras(
             against=None if against is None else as_run(against, on_duplicate=on_duplicate),
-            doc_lengths=_loaded(doc_lengths, read_doc_lengths),
-            duplicates=_loaded(duplicates, read_duplicates),
-            facts=_loaded(facts, read_facts),
+            doc_lengths=None if doc_lengths is None else as_doc_lengths(doc_lengths),
+            duplicates=None if duplicates is None else as_duplicates(duplicates),
+            facts=None if facts is None else as_facts(facts),
         )
         self.rows = tuple(
             row for name, m in zip(self.labels, self.measures, strict=True) for row in self._rows(name, m)
@@ -303,7 +322,7 @@ class Evaluator:
 
     def _scored(self, run: Run, bounds: bool) -> RunScores:
         judged = judge(self.qrels, run, self.joining, self.extras)
-        dense = judge(self.qrels, run, self.joining, self.extras, dense=True) if bounds else None
+        completions = self._completions(run) if bounds else None
         where = {query: i for i, query in enumerate(self.qrels.queries)}
         at = [where[query] for query in judged.queries]
         values = np.full((len(self.rows), len(where)), np.nan)
@@ -312,11 +331,15 @@ class Evaluator:
         for i, row in enumerate(self.rows):
             if not row.part:
                 values[i, at], errors[i] = self._measured(row.measure, judged)
-            elif row.part == "low" and dense is not None:
-                found = find_bounds(row.measure, values[i - 1, at], dense, possible_grades(self.qrels))
+            elif row.part == "low" and completions is not None:
+                found = completions.bounds(row.measure, values[i - 1, at])
                 values[i, at], values[i + 1, at] = found.low, found.high
                 outer[i] = outer[i + 1] = _spread(found.outer, at, len(where))
         return RunScores(run.name, values, judged, tuple(errors), run.origin, run.notes, tuple(outer))
+
+    def _completions(self, run: Run) -> Completions:
+        dense = judge(self.qrels, run, self.joining, self.extras, dense=True)
+        return Completions(dense, possible_grades(self.qrels), Sampling(SAMPLES, self.seed))
 
     def _with_risk(self, scored: RunScores) -> RunScores:
         """The same with what each query gains or loses against the baseline."""
@@ -421,8 +444,17 @@ class Evaluator:
         if single:
             yield f"Documents tied in float32 but not in float64: {single}."
         yield from self._averaging_notes()
+        yield from self.unused_notes()
         for run in runs:
             yield from self._run_notes(run)
+
+    def unused_notes(self) -> Iterator[str]:
+        """Files that were given for nothing: no measure asked for looks at them."""
+        for extra, who in _USERS.items():
+            given = getattr(self.extras, extra) is not None and not (extra == "against" and self.alpha is not None)
+            if given and not any(_uses(measure, extra) for measure in self.measures):
+                example = _without_repeats(self.measures) if extra == "duplicates" else ""
+                yield f"--{extra.replace('_', '-')} changes nothing here: only {who} it{example}."
 
     def _averaging_notes(self) -> Iterator[str]:
         if self.how == "geometric":
@@ -457,6 +489,24 @@ class Evaluator:
                 yield f"{run.name}: {row.label} and {row.name}.high are outer bounds for {number}."
 
 
+_USERS = {
+    "against": "measures between runs (RBO, Tau, TauAP, Overlap) and --risk look at",
+    "doc_lengths": "TBG, U and user models with cost='length' look at",
+    "duplicates": "measures with repeats=False look at",
+    "facts": "FactRecall looks at",
+}
+
+
+def _uses(measure: Measure, extra: str) -> bool:
+    """Whether a measure looks at what it is given beyond judgments and run."""
+    by_length = getattr(measure, "length_is_cost", False) and getattr(measure, "cost", None) is None
+    return extra in measure.needed or (extra == "doc_lengths" and by_length)
+
+
+def _without_repeats(measures: Sequence[Measure]) -> str:
+    return f", e.g. {replace(measures[0], repeats=False)}"
+
+
 def evaluate(qrels: Any, runs: Any, measures: Any = DEFAULT_MEASURES, **options: Any) -> Scores:
     """Evaluate a run, or several, against qrels. Options are those of `Evaluator`.
 
@@ -467,24 +517,44 @@ def evaluate(qrels: Any, runs: Any, measures: Any = DEFAULT_MEASURES, **options:
 
 
 def distinct_names(names: Sequence[str], files: Sequence[str | None]) -> list[str]:
-    """Names that tell runs apart: the same name gets its folders in front, then a number behind.
+    """Names that tell runs apart: the same name gets its folders in front, as many as it takes, then a number behind.
 
     >>> distinct_names(["bm25", "bm25", "lm"], ["a/bm25.gz", "b/bm25.gz", "a/lm"])
     ['a/bm25', 'b/bm25', 'lm']
+    >>> distinct_names(["bm25", "bm25", "bm25"], ["a/bm25", "b/bm25", "b/bm25.gz"])
+    ['a/bm25', 'b/bm25 (1)', 'b/bm25 (2)']
     """
     result = list(names)
     for name in {name for name in names if names.count(name) > 1}:
         at = [i for i, other in enumerate(names) if other == name]
-        folders = [os.path.normpath(os.path.dirname(files[i] or "")).split(os.sep) for i in at]
-        known = all(files[i] for i in at)
-        depth = next((d for d in range(1, 9) if known and len({tuple(f[-d:]) for f in folders}) == len(at)), None)
-        for number, (i, folder) in enumerate(zip(at, folders, strict=True), 1):
-            result[i] = "/".join([*folder[-depth:], name]) if depth else f"{name} ({number})"
+        for i, folder in zip(at, _telling_folders([files[i] for i in at]), strict=True):
+            result[i] = "/".join([*folder, name])
+        for i, number in _numbered([result[i] for i in at]):
+            result[at[i]] += f" ({number})"
     # a name made up here may be one that was given
     while len(set(result)) < len(result):
         twice = next(i for i, name in enumerate(result) if result.index(name) < i)
         result[twice] += "'"
     return result
+
+
+def _telling_folders(files: Sequence[str | None]) -> list[tuple[str, ...]]:
+    """The last folders of each path, as many as tell different ones apart; none if all are the same."""
+    folders = [tuple(os.path.normpath(os.path.dirname(file)).split(os.sep)) if file else () for file in files]
+    depths = range(1 + max(map(len, folders)))
+    depth = next(d for d in depths if len({_last(folder, d) for folder in folders}) == len(set(folders)))
+    return [_last(folder, depth) for folder in folders]
+
+
+def _last(folder: tuple[str, ...], depth: int) -> tuple[str, ...]:
+    return folder[len(folder) - depth :] if depth < len(folder) else folder
+
+
+def _numbered(names: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where names occur more than once, and the how-manieth of its like each is."""
+    for i, name in enumerate(names):
+        if names.count(name) > 1:
+            yield i, names[: i + 1].count(name)
 
 
 def whole(value: float) -> float | int:
@@ -535,15 +605,20 @@ def _is_run(value: Any) -> bool:
     return isinstance(value, Mapping) and bool(value) and all(isinstance(v, Mapping) for v in value.values())
 
 
-def _loaded(source: Any, read: Callable[[Any], Any]) -> Any:
-    """A mapping as it is, or out of a file."""
-    return read(source) if isinstance(source, (str, os.PathLike)) else source
-
-
 def _known_mean(how: str) -> How:
     if how not in get_args(How):
         raise CranfieldError(f"mean {how!r} is unknown: expected one of {', '.join(get_args(How))}.")
     return cast(How, how)
+
+
+def _require_no_negative(labels: Sequence[str], measures: Sequence[Measure]) -> None:
+    """A geometric mean is one of values above 0: those of a measure that may be negative would all count the same."""
+    below = [label for label, m in zip(labels, measures, strict=True) if m.aggregate == "mean" and m.low < 0]
+    if below:
+        raise EvaluationError(
+            f"a geometric mean is of values that are not negative, and {listed(below)} may be: "
+            "leave it out, or take another mean."
+        )
 
 
 def _checked_weights(weights: Mapping[str, float], qrels: Qrels) -> dict[str, float]:
@@ -611,6 +686,7 @@ def _selected(run: RunScores, at: list[int], wanted: set[str]) -> RunScores:
         judged=_of_queries(run.judged, wanted),
         query_errors=tuple(None if errors is None else errors[judged] for errors in run.query_errors),
         outer=tuple(None if outer is None else outer[at] for outer in run.outer),
+        joins=tuple(_of_queries(judged, wanted) for judged in run.joins),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.cli import main
+from cranfield.measures import REGISTRY
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,15 @@ def cranfield(capfdbinary: pytest.CaptureFixture[bytes]) -> Cranfield:
         return Outcome(code, out.decode("utf-8", "surrogateescape"), err.decode("utf-8", "surrogateescape"))
 
     return call
+
+
+@pytest.fixture(autouse=True)
+def own_measures_are_forgotten() -> Iterator[None]:
+    """What a test registers is in no list of another."""
+    before = dict(REGISTRY)
+    yield
+    REGISTRY.clear()
+    REGISTRY.update(before)
 
 
 @pytest.fixture

@@ -399,11 +399,12 @@ def test_bounds_follow_their_measure(cranfield: Cranfield, small: Path) -> None:
 
 
 def test_outer_bounds_are_marked(cranfield: Cranfield, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.bounds.MOST_CANDIDATES", 1)
-    args = ("eval", small / "qrels", small / "one.run", "-m", "AP", "--bounds")
-    record = json.loads(cranfield(*args, "--format", "json", "-q").out)["runs"][0]["scores"]["AP.low"]
+    for most in ("MOST_CANDIDATES", "MOST_JOINED"):
+        monkeypatch.setattr(f"cranfield.bounds.{most}", 1)
+    args = ("eval", small / "qrels", small / "one.run", "-m", "Rprec", "--bounds")
+    record = json.loads(cranfield(*args, "--format", "json", "-q").out)["runs"][0]["scores"]["Rprec.low"]
     assert record["outer"] == {"queries": 2, "which": ["1", "2"]}
-    sentence = "one.run: AP.low and AP.high are outer bounds for 2 of 2 queries."
+    sentence = "one.run: Rprec.low and Rprec.high are outer bounds for 2 of 2 queries."
     for format_ in ("table", "markdown", "latex"):
         assert sentence in cranfield(*args, "--format", format_).out
     for format_ in ("tsv", "csv", "jsonl"):
@@ -478,3 +479,39 @@ def test_groups_have_bounds_and_risk_of_their_own(cranfield: Cranfield, small: P
     assert ("RR.trisk", "all:short") not in rows
     assert rows["RR.low", "all:long"] == 0
     assert cranfield(*args, *more[:-1], "table").code == 0
+
+
+WORDS = "1 0 a relevant\n1 0 b partially\n1 0 c not\n"
+MEANING = "relevant=2,Partially=0.5, not=0"
+
+
+def test_words_stand_for_the_grades_that_are_given(cranfield: Cranfield, small: Path) -> None:
+    (small / "words").write_text(WORDS)
+    (small / "run").write_text("1 Q0 b 1 2 x\n1 Q0 a 2 1 x\n")
+    command = ("eval", small / "words", small / "run", "-m", "CG@2", "--format", "tsv", "--quiet")
+    assert cranfield(*command, "--grade-words", MEANING).table == [["run", "CG@2", "all", "2.5"]]
+    refused = cranfield(*command)
+    assert refused.code == 2 and "--grade-words" in refused.err and "line 1" in refused.err
+    converted = cranfield("convert", small / "words", small / "numbers", "--quiet", "--grade-words", MEANING)
+    assert converted.code == 0 and (small / "numbers").read_text() == "1 0 a 2\n1 0 b 0.5\n1 0 c 0\n"
+    assert cranfield("check", small / "words", "--kind", "qrels").code == 2
+    assert cranfield("check", small / "words", "--kind", "qrels", "--grade-words", MEANING).code == 0
+    shown = cranfield("explain", "CG@2", small / "words", small / "run", "--query", "1", "--grade-words", MEANING)
+    assert "2.5" in shown.out
+    asked = cranfield("conventions", "DCG@2", small / "words", small / "run", "--grade-words", MEANING)
+    assert asked.code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("relevant", "expected word=grade, parted by commas, found 'relevant'"),
+        ("=2", "expected word=grade"),
+        ("a=1,", "found ''"),
+        ("a=b", "the grade of 'a', 'b' is not a decimal number"),
+        ("a=1,A=2", "'A' has two grades, 1 and 2"),
+    ],
+)
+def test_words_without_a_grade_are_an_error(cranfield: Cranfield, small: Path, words: str, message: str) -> None:
+    outcome = cranfield("eval", small / "qrels", small / "one.run", "--grade-words", words)
+    assert outcome.code == 2 and message in outcome.err

@@ -25,10 +25,10 @@ def test_the_table_of_a_lecture(cranfield: Cranfield, small: Path) -> None:
         "   1  a        2         1  1.0000  0.5000     1\n"
         "   2  b        0         1  0.5000  0.5000     0\n"
         "   3  x        –         1  0.3333  0.5000     0\n"
-        "───────────────────────────────────────────────────\n"
-        "Sum of the terms                                  1\n"
-        "Normaliser (relevant documents, R, or min(R, k))  2\n"
-        "AP                                           0.5000\n"
+        "────────────────────────────────────────────────\n"
+        "Sum of the terms                               1\n"
+        "Normaliser (relevant documents, R)             2\n"
+        "AP                                        0.5000\n"
         "\n"
         "AP = 1 / 2 = 0.5\n"
         "\n"
@@ -80,7 +80,37 @@ def test_conventions_change_the_ranking(cranfield: Cranfield, tmp_path: Path) ->
     assert "2 documents with the score of another: ties trec orders them." in outcome.out
     assert "query 1: 1\n" in cranfield(*call, "--ties", "doc-ascending").out
     assert "query 1: 1\n" in cranfield(*call, "--rank-by", "rank").out
-    assert "no single ranking to show" in cranfield(*call, "--ties", "expected").err
+    assert "query 1: 0.7500\n" in cranfield(*call, "--ties", "expected").out
+    bpref = cranfield("explain", "Bpref", *call[2:], "--ties", "expected")
+    assert bpref.code == 2 and "no single ranking to show" in bpref.err
+    # sklearn takes the mean over the orders of ties, unless told otherwise
+    as_sklearn = ("explain", "nDCG@1", *call[2:], "--as", "sklearn")
+    assert "query 1: 0.5000\n" in cranfield(*as_sklearn).out
+    assert "query 1: 1\n" in cranfield(*as_sklearn, "--ties", "doc-ascending").out
+
+
+def test_without_a_query_the_mean_is_shown(cranfield: Cranfield, small: Path) -> None:
+    call = ("explain", "P@2", small / "qrels", small / "one.run")
+    outcome = cranfield(*call)
+    record = json.loads(cranfield(*call, "--format", "json").out)
+    values = [row["term"] for row in record["rows"]]
+    assert record["query"] is None and record["normaliser"] == len(values) == 2
+    assert record["value"] == pytest.approx(math.fsum(values) / 2)
+    assert outcome.out.startswith(f"P@2 of one.run, mean of 2 queries: {record['value']:.4f}\n")
+    assert "Query   Value\n" in outcome.out and "Normaliser (queries, |Q|)" in outcome.out
+    assert "1 more query not shown" in cranfield(*call, "--top", 1).out
+    table = [line for line in cranfield(*call, "--format", "markdown").out.splitlines() if line.startswith("|")]
+    assert {line.replace("\\|", "").count("|") for line in table} == {3} and table[1] == "| --- | ---: |"
+    page = cranfield(*call, "--format", "html").out
+    assert '<table class="queries">' in page and Tags(page)
+    assert "geometric mean of 2 queries" in cranfield(*call, "--mean", "geometric").out
+
+
+def test_terms_that_are_hidden_have_a_column_all_the_same(cranfield: Cranfield, small: Path) -> None:
+    (small / "late.run").write_text("1 Q0 x 1 3 t\n1 Q0 b 2 2 t\n1 Q0 a 3 1 t\n")
+    call = ("explain", "NumRel", small / "qrels", small / "late.run", "--query", "1", "--top", "2")
+    out = cranfield(*call).out
+    assert "Term" in out and "1 more rank not shown: it adds 1." in out
 
 
 def test_relevance_and_collection_size_can_be_given(cranfield: Cranfield, small: Path) -> None:
@@ -102,7 +132,7 @@ def test_extras_reach_the_measure(cranfield: Cranfield, small: Path) -> None:
         (("Ap", "qrels", "one.run", "--query", "1"), "unknown measure 'Ap'. Did you mean AP?"),
         (("AP", "qrels", "none.run", "--query", "1"), "none.run: there is no such file."),
         (("AP", "-", "-", "--query", "1"), "'-' is named twice"),
-        (("AP", "qrels", "one.run"), "Missing option '--query'"),
+        (("YAAP", "qrels", "one.run", "--mean", "geometric"), "'YAAP' may be"),
     ],
 )
 def test_errors_are_one_sentence(
@@ -181,3 +211,30 @@ def test_wide_tables_fit_the_terminal(example: Path) -> None:
     assert narrow.count("Rank") == 2 and max(map(len, narrow.split("Sum of")[0].splitlines()[3:])) <= 50
     assert doc in as_text([e], 10_000, styled=False)
     assert as_text([e], 80, styled=True).startswith("\x1b[1mnDCG@3")
+
+
+OWN = """
+from dataclasses import dataclass
+from cranfield import Measure
+
+@dataclass(frozen=True, repr=False)
+class Mine(Measure):
+    name = "Mine"
+    {}
+
+    def terms(self, judged):
+        return (judged.grade >= 1) / judged.rank
+"""
+
+
+@pytest.mark.parametrize("format", ["text", "markdown", "html"])
+@pytest.mark.parametrize("attribute", ["", 'title = "My own"', 'formula = "x"'])
+def test_a_measure_without_title_or_formula_is_explained_without_them(
+    cranfield: Cranfield, small: Path, format: str, attribute: str
+) -> None:
+    (small / "my.py").write_text(OWN.format(attribute))
+    command = ("explain", f"{small / 'my.py'}:Mine", small / "qrels", small / "one.run", "--query", "1")
+    outcome = cranfield(*command, "--format", format)
+    assert outcome.code == 0, outcome.err
+    assert not [mark for mark in ("\n:", "$$$$", "<p></p>", "\n\n\n") if mark in outcome.out]
+    assert ("My own" in outcome.out) == ("title" in attribute)

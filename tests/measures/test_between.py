@@ -2,11 +2,12 @@
 
 import itertools
 import math
+import random
 
 import pytest
 from rankings import random_case
 
-from cranfield import CranfieldError, as_qrels, as_run, judge
+from cranfield import CranfieldError, as_qrels, as_run, evaluate, judge
 from cranfield.explain import explain
 from cranfield.judged import Extras, Joining
 from cranfield.measures.between import RBO, Overlap, Tau, TauAP
@@ -151,3 +152,37 @@ def test_without_another_run_it_is_said_what_is_needed():
     for measure in (RBO(), Tau(), TauAP(), Overlap(cutoff=5)):
         with pytest.raises(CranfieldError, match="--against RUN"):
             measure.values(judged)
+
+
+TIED = [RBO(), RBO(p=0.6), RBO(value="min"), RBO(value="max"), RBO(value="res"), Tau(), TauAP(), Overlap(cutoff=3)]
+
+
+@pytest.mark.parametrize("measure", TIED, ids=str)
+@pytest.mark.parametrize("seed", range(12))
+def test_the_expected_value_is_the_mean_over_all_orders_of_both_runs(measure, seed):
+    rng = random.Random(seed)
+    run, against = (
+        {"q": {doc: float(rng.randrange(3)) for doc in rng.sample("abcdef", rng.randint(1, 5))}} for _ in range(2)
+    )
+    every = [value(measure, a, b) for a, b in itertools.product(orders(run["q"]), orders(against["q"]))]
+    found = values(measure, run, against, expected=True)["q"]
+    assert found == pytest.approx(sum(every) / len(every), abs=1e-12)
+    assert min(every) - 1e-12 <= found <= max(every) + 1e-12
+
+
+def test_repeats_do_not_keep_from_the_expected_value():
+    run, against = {"q": {"a": 1.0, "b": 1.0}}, {"q": {"a": 2.0, "b": 1.0}}
+    scores = evaluate(
+        {"q": {"a": 1}}, run, ["Tau", "Tau(repeats=False)"], ties="expected", against=against, duplicates={"a": "x"}
+    )
+    assert scores.mean("Tau") == scores.mean("Tau(repeats=False)") == 0
+
+
+def test_a_variant_is_the_same_under_every_tie_rule():
+    run, against = {"q": {"a": 2.0, "b": 1.0, "c": 1.0}}, {"q": {"c": 2.0, "b": 1.0, "a": 1.0}}
+    for name in ("RBO(variant='w')", "Tau(variant='b')", "TauAP(variant='b')"):
+        found = {
+            evaluate({"q": {"a": 1}}, run, [name], ties=ties, against=against).mean(name)
+            for ties in ("trec", "doc-ascending", "expected", "best", "worst")
+        }
+        assert len(found) == 1, name

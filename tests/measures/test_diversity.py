@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cranfield import Qrels, as_run, evaluate, judge, read_qrels, read_run
-from cranfield.errors import MeasureError
+from cranfield.conventions import TOOLS
 from cranfield.explain import explain
 from cranfield.judged import Extras
 from cranfield.measures import parse_measure
@@ -215,10 +215,36 @@ def test_intent_aware_average_precision_with_a_cutoff_is_still_divided_by_all():
     assert evaluate(SMALL, ranking("cba"), ["AP_IA@2"]).mean("AP_IA@2") == pytest.approx((0 + 1 / 2) / 2)
 
 
-@pytest.mark.parametrize("name", ["ERR_IA", "alpha_DCG", "P_IA"])
-def test_what_grows_with_the_cutoff_needs_one(name):
-    with pytest.raises(MeasureError, match=f"{name} needs cutoff .* e.g. {name}@10"):
-        parse_measure(name)
+EVERY = ["ERR_IA", "nERR_IA", "alpha_DCG", "alpha_nDCG", "AP_IA", "P_IA", "StRecall"]
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_without_a_cutoff_the_whole_list_counts(name):
+    rows = [("1", "a", 1), ("2", "a", 1), ("2", "b", 1), ("3", "c", 1)]
+    qrels = Qrels.from_rows(
+        ["q"] * 4, [doc for _, doc, _ in rows], [1] * 4, subtopics=[subtopic for subtopic, _, _ in rows]
+    )
+    run = {"q": {"x": 4.0, "b": 3.0, "y": 2.0, "a": 1.0}}
+    scores = evaluate(qrels, run, [name, f"{name}@1", f"{name}@4", f"{name}@3000"])
+    whole = scores.mean(name)
+    # precision over all that is retrieved; what the others are divided by converges
+    assert whole == pytest.approx(scores.mean(f"{name}@4" if name == "P_IA" else f"{name}@3000"))
+    assert scores.mean(f"{name}@1") == 0 < whole < 1
+
+
+def test_without_a_cutoff_and_without_novelty_there_is_nothing_to_divide_by():
+    qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.0}}
+    assert evaluate(qrels, run, ["alpha_DCG(alpha=0)", "ERR_IA(alpha=0)"]).summary()["run"] == {
+        "alpha_DCG(alpha=0)": 0,
+        "ERR_IA(alpha=0)": 0,
+    }
+    assert evaluate(qrels, run, ["ERR_IA"]).mean("ERR_IA") == pytest.approx(1 / (2 * np.log(2)))
+
+
+@pytest.mark.parametrize("tool", ["ndeval", "ir_measures"])
+@pytest.mark.parametrize("name", [*(name for name in EVERY if name != "AP_IA"), "AP_IA@5"])
+def test_ndeval_has_cutoffs_except_where_the_whole_list_counts(tool, name):
+    assert TOOLS[tool].differences(parse_measure(name)) is None
 
 
 def test_greek_names_and_other_tools_names_are_understood():
@@ -276,3 +302,26 @@ def test_a_document_that_repeats_another_covers_nothing():
     # the best list is b (2) and then c (1/2): a has nothing to add
     ideal = 2 + 0.5 / math.log2(3)
     assert value("alpha_nDCG(repeats=False)@3") == pytest.approx((1 + 1 / math.log2(4)) / ideal)
+
+
+def test_a_value_may_exceed_that_of_the_greedy_ideal_list_but_not_by_more_than_the_range_says():
+    # the greedy list takes c first, the last of equals, after which a and b have less to give
+    rows = [("q", doc, 1, s) for doc, subtopics in (("a", "126"), ("b", "347"), ("c", "135")) for s in subtopics]
+    query, docs, grades, subtopics = zip(*rows, strict=True)
+    qrels = Qrels.from_rows(query, docs, grades, subtopics=subtopics)
+    for name in ("alpha_nDCG(alpha=1)@2", "nERR_IA(alpha=1)@2", "nNRBP(alpha=1)"):
+        value = evaluate(qrels, {"q": {"a": 2.0, "b": 1.0}}, [name]).mean(name)
+        measure = parse_measure(name)
+        assert value > 1 or measure.name == "nNRBP"
+        assert value <= measure.high == pytest.approx(math.e / (math.e - 1)) and "range" not in measure.lacks
+    assert parse_measure("alpha_nDCG(repeats=False)").high == 2
+
+
+def test_what_ndeval_does_not_divide_at_1_has_no_bound():
+    rows = [("q", "a", 1, s) for s in "12"]
+    query, docs, grades, subtopics = zip(*rows, strict=True)
+    qrels = Qrels.from_rows(query, docs, grades, subtopics=subtopics)
+    for name in ("alpha_DCG(raw_at_1=True)@1", "ERR_IA(raw_at_1=True)@1"):
+        assert evaluate(qrels, {"q": {"a": 1.0}}, [name]).mean(name) == 2
+        measure = parse_measure(name)
+        assert measure.high == math.inf and explain(measure, qrels, {"q": {"a": 1.0}}, "q").normaliser_is == ""

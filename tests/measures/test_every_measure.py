@@ -9,6 +9,7 @@ import json
 import math
 import os
 import random
+import re
 from typing import get_args
 
 import numpy as np
@@ -19,7 +20,7 @@ from rankings import random_case
 from cranfield import as_run, evaluate
 from cranfield.explain import explain
 from cranfield.measures import Measure, all_measures, parse_measure
-from cranfield.measures.base import REL, Property
+from cranfield.measures.base import REL, Parameter, Property
 
 RELEVANT_TO_ALL = max(REL.examples)
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
@@ -72,8 +73,53 @@ def test_a_measure_says_in_a_sentence_each_who_reads_and_what_it_ignores(kind):
 
 
 @each_kind
-def test_a_measure_of_quality_names_its_source(kind):
-    assert kind.reference or kind.aggregate == "sum"
+def test_a_measure_names_its_source(kind):
+    assert kind.reference
+
+
+@each_kind
+def test_a_measure_says_what_it_gives_each_rank(kind):
+    """As numbers, where these do not depend on the ranking, and as a formula or in words."""
+    assert kind.weighting and not kind.weighting.endswith(".")
+    weights = kind.plain().rank_weights(10)
+    if weights is not None:
+        assert weights.shape == (10,) and (weights >= 0).all()
+        assert not kind.weighting.startswith("depends")
+
+
+def mentions(formula: str, parameter: Parameter, name: str) -> bool:
+    """Whether a formula has the symbol of a parameter, not as a part of a longer word."""
+    symbols = (parameter.symbol or name).split()
+    return any(re.search(rf"(?<![a-zA-Z\\\\]){re.escape(symbol)}(?![a-zA-Z])", formula) for symbol in symbols)
+
+
+@each_kind
+def test_the_formula_shown_is_that_of_what_is_computed(kind):
+    """A parameter that changes a value has a symbol in the formula, or changes it."""
+    base = kind.plain()
+    cases = [full_case(seed, scores=4, queries=6) for seed in (1, 2)]
+    # which documents are looked at, and with what grades, is no matter of the formula; relevant is relevant
+    aside = {"judged_only", "repeats", *({"rel"} if base.is_binary else ()), *(() if kind.has_own_gains else {"gain"})}
+    for name, parameter in kind.parameters.items():
+        for value in () if name in aside else parameter.some_values():
+            changed = dataclasses.replace(base, **{name: value})
+            by_symbol = mentions(changed.shown_formula, parameter, name)
+            if changed.shown_formula == base.shown_formula and not by_symbol:
+                for case in cases:
+                    one, other = (
+                        {q: found[str(measure)] for q, found in case.values([measure]).items()}
+                        for measure in (base, changed)
+                    )
+                    assert one == other, changed
+
+
+@pytest.mark.parametrize("measure", MEASURES, ids=str)
+def test_braces_of_a_formula_are_balanced_whatever_the_parameters(measure):
+    depth = 0
+    for char in measure.shown_formula.replace(r"\{", "").replace(r"\}", ""):
+        depth += {"{": 1, "}": -1}.get(char, 0)
+        assert depth >= 0
+    assert depth == 0
 
 
 @each_kind
@@ -88,15 +134,6 @@ def test_parameters_are_described_and_are_the_fields(kind):
 def test_a_measure_says_why_it_lacks_a_property(kind):
     assert set(kind.lacks) <= set(get_args(Property))
     assert all(why.endswith(".") and why[0].isupper() for why in kind.lacks.values())
-
-
-@each_kind
-def test_braces_of_a_formula_are_balanced(kind):
-    depth = 0
-    for char in kind.formula.replace(r"\{", "").replace(r"\}", ""):
-        depth += {"{": 1, "}": -1}.get(char, 0)
-        assert depth >= 0
-    assert depth == 0
 
 
 # its name
@@ -186,6 +223,60 @@ def test_a_better_document_higher_up_never_hurts(seed, over_unjudged):
         sign, name = 1 if measure.more_is_better else -1, str(measure)
         gained = {query: sign * (after[query][name] - before[query][name]) for query in before}
         assert {query: gain for query, gain in gained.items() if gain < -1e-12} == {}, measure
+
+
+def regraded(case: Case, doc_rows: dict[tuple[str, str], float]) -> Case:
+    """The same with another grade for some documents, on all of their rows."""
+    rows = tuple((query, doc, doc_rows.get((query, doc), grade), *rest) for query, doc, grade, *rest in case.rows)
+    return dataclasses.replace(case, rows=rows)
+
+
+def judged_throughout(seed: int) -> Case:
+    """A collection in which all that is retrieved is judged, as the declarations that bounds rest on are about that."""
+    case = full_case(seed, with_subtopics=False, queries=25, docs=14, grades=(0, 0, 0.5, 1, 2, 3))
+    judged = {(query, doc) for query, doc, *_ in case.rows}
+    run = {q: {d: score for d, score in docs.items() if (q, d) in judged} for q, docs in case.run.items()}
+    return dataclasses.replace(case, run=run)
+
+
+@pytest.mark.parametrize("seed", range(60 if SOAK else 8))
+def test_a_better_grade_never_hurts_a_measure_that_says_so(seed):
+    case = judged_throughout(seed)
+    # a gain map may prefer a lower grade; which of two duplicates earns something depends on both
+    declare = [measure for measure in MEASURES if measure.grades_help and measure.repeats]
+    measures = [measure for measure in declare if not isinstance(measure.gain, dict)]
+    rng = random.Random(seed)
+    chosen = {(query, rng.choice(sorted(docs))) for query, docs in case.run.items() if docs}
+    grade_of = {(query, doc): grade for query, doc, grade, *_ in case.rows}
+    better = {place: grade_of[place] + rng.choice([0.5, 1, 3]) for place in sorted(chosen)}
+    before, after = case.values(measures), regraded(case, better).values(measures)
+    for measure in measures:
+        sign, name = 1 if measure.more_is_better else -1, str(measure)
+        gained = {query: sign * (after[query][name] - before[query][name]) for query in before}
+        assert {query: gain for query, gain in gained.items() if gain < -1e-12} == {}, measure
+
+
+@pytest.mark.parametrize("seed", SEVERAL_SEEDS)
+def test_a_binary_measure_looks_at_no_more_than_which_documents_are_relevant_unless_it_says_so(seed):
+    case, rng = judged_throughout(seed), random.Random(seed)
+    sides = {0.0: (0.0, 0.25), 0.5: (0.5, 0.75), 1.0: (1.0, 1.5), 2.0: (2.0, 4.0), 3.0: (2.0, 4.0)}
+    other = regraded(case, {(query, doc): rng.choice(sides[grade]) for query, doc, grade, *_ in case.rows})
+    binary = [m for m in MEASURES if m.is_binary and not m.beyond_rel and m.repeats and m.gain is None]
+    assert other.values(binary) == case.values(binary)
+
+
+def test_a_measure_names_the_columns_of_the_qrels_that_it_looks_at():
+    case = full_case(2, queries=25)
+
+    def blank(column: int) -> Case:
+        rows = dict.fromkeys((*row[:column], "0", *row[column + 1 :]) for row in case.rows)
+        best: dict[tuple[object, ...], float] = {}
+        for query, doc, grade, *rest in rows:
+            best[query, doc, *rest] = max(grade, best.get((query, doc, *rest), grade))
+        return dataclasses.replace(case, rows=tuple((q, d, grade, *rest) for (q, d, *rest), grade in best.items()))
+
+    silent = [m for m in MEASURES if "subtopic" not in m.reads_columns and "stratum" not in m.qrels_columns]
+    assert blank(3).values(silent) == case.values(silent)
 
 
 @each_rule
@@ -328,6 +419,47 @@ def test_an_explanation_has_a_row_for_every_rank(kind):
     assert [row["doc"] for row in ranked] == sorted(case.run["q0"], key=lambda doc: -case.run["q0"][doc])
     assert all({*explanation.columns, "grade", "term"} <= set(row) for row in ranked)
     assert all(row["what"] for row in explanation.rows if "rank" not in row)
+
+
+@each_kind
+def test_an_explanation_shows_how_terms_come_about_and_names_what_they_are_divided_by(kind):
+    case = full_case(2, queries=2, scores=4)
+    qrels, run = case.qrels(), as_run(case.run)
+    for measure in variants(kind):
+        for query in qrels.queries:
+            explanation = explain(measure, qrels, run, query, extras=case.extras)
+            assert explanation.columns or "columns" in measure.lacks, measure
+            assert not set(explanation.columns) & {"rank", "doc", "grade", "term", "what"}
+            assert explanation.normaliser == 1 or explanation.normaliser_is, measure
+            assert " or " not in explanation.normaliser_is and ";" not in explanation.normaliser_is, measure
+
+
+@each_kind
+def test_a_mean_is_explained_query_by_query(kind):
+    case = full_case(4, queries=3)
+    measure, qrels, run = kind.plain(), case.qrels(), as_run(case.run)
+    whole = explain(measure, qrels, run, extras=case.extras)
+    record = json.loads(json.dumps(whole.record(), allow_nan=False))
+    values = {row["query"]: row["value"] for row in record["rows"] if "query" in row}
+    assert list(values) == list(qrels.queries)
+    for query, value in values.items():
+        assert value == pytest.approx(explain(measure, qrels, run, query, extras=case.extras).value, abs=1e-12)
+    assert recomputed(json.dumps(record)) == pytest.approx(whole.value, abs=1e-12)
+
+
+@each_kind
+def test_an_expected_value_is_explained_where_it_has_a_closed_form(kind):
+    case = full_case(5, queries=2, scores=3)
+    qrels, run = case.qrels(), as_run(case.run)
+    measures = variants(kind)
+    values = case.values(measures, "expected", missing_is_zero=False)
+    for measure in measures:
+        for query in qrels.queries:
+            value = values[query].get(str(measure))
+            if value is not None:
+                found = explain(measure, qrels, run, query, extras=case.extras, ties="expected")
+                assert found.value == pytest.approx(value, abs=1e-12), measure
+                assert recomputed(json.dumps(found.record())) == pytest.approx(value, abs=1e-9), measure
 
 
 @each_kind

@@ -22,6 +22,7 @@ from cranfield.measures import (
     P,
     R,
     Rprec,
+    RprecMult,
     SearchLength,
     SetF,
     SetP,
@@ -190,7 +191,7 @@ def test_a_missing_recall_point_is_explained():
         ("AP(denominator='k')@5", "expected one of R, min"),
         ("AP(denominator=3)@5", "expected one of R, min"),
         ("AP(denominator=None)@5", "expected one of R, min"),
-        ("AP(ties=3)", "expected one of group"),
+        ("AP(ties=3)", "expected 'group'"),
         ("nDCG(gain='square')", "expected one of linear, exp"),
         ("nDCG(gain=2)", "expected one of linear, exp"),
         ("nDCG(gain=None)", "expected one of linear, exp"),
@@ -262,3 +263,21 @@ def test_random_text_is_a_measure_or_a_measure_error(text):
         assert str(error)
     else:
         assert all(parse_measure(str(measure)) == measure for _, measure in named)
+
+
+def test_points_that_two_decimals_would_take_for_one_another_have_names_of_their_own():
+    names = ["iprec_at_recall.0.121,0.122", "iprec_at_recall.0.12", "Rprec_mult.0.333"]
+    assert parse_measures(names) == [
+        ("iprec_at_recall_0.121", IPrec(recall=0.121)),
+        ("iprec_at_recall_0.122", IPrec(recall=0.122)),
+        ("iprec_at_recall_0.12", IPrec(recall=0.12)),
+        ("Rprec_mult_0.333", RprecMult(multiple=0.333)),
+    ]
+
+
+@pytest.mark.parametrize(("name", "command"), [("relstring", "-q -m relstring"), ("runid", "-m runid")])
+def test_what_is_a_text_is_left_to_the_drop_in(name, command):
+    with pytest.raises(
+        MeasureError, match=f"is a text, .* only the drop-in has it: cranfield trec_eval {command} QRELS RUN"
+    ):
+        parse_measures([name])

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from rankings import random_case, ranked
 
-from cranfield import CranfieldError, Qrels, as_qrels, as_run, evaluate, judge, parse_measure
+from cranfield import CranfieldError, Qrels, as_qrels, as_run, evaluate, judge, parse_measure, read_qrels
 from cranfield.explain import explain
 from cranfield.judged import Extras, Joining
-from cranfield.measures.preferences import PGC, Accuracy, Compat, CompatByScore, preferred_order
+from cranfield.measures.preferences import PGC, Accuracy, Compat, CompatByScore, DivCompat, preferred_order
 
 # definitions.md, F
 QRELS = {"q": {"a": 3, "b": 1, "c": 1, "d": 0, "e": 0.5}}
@@ -205,6 +205,16 @@ def test_the_worked_example_of_a_preference_graph():
     assert PGC().values(judged).tolist() == pytest.approx([0.458812], abs=5e-7)
 
 
+def test_the_worked_example_from_a_file_of_pairs(tmp_path):
+    (tmp_path / "pairs").write_text("".join(f"q {winner} {loser}\n" for winner, loser in PAIRS))
+    qrels, run = read_qrels(tmp_path / "pairs"), {"q": {"b": 4.0, "a": 3.0, "x": 2.0, "d": 1.0}}
+    assert (
+        values(PGC(), qrels, run) == values(PGC(), preferences(PAIRS), run) == {"q": pytest.approx(0.458812, abs=5e-7)}
+    )
+    # of the six preferences b > c, c not being retrieved, and a > d are fulfilled; nothing follows from two of them
+    assert values(parse_measure("Prefs(mean='preferences')"), qrels, run)["q"] == pytest.approx(2 / 6)
+
+
 def test_preferences_that_do_not_contradict_each_other_are_followed():
     rng = random.Random(5)
     items = list("abcdefgh")
@@ -227,3 +237,69 @@ def test_levels_of_ordinary_qrels_are_preferences_too():
 
 def test_where_nothing_is_preferred_to_anything_the_value_is_0():
     assert values(PGC(), {"q": {"a": 1, "b": 1}}, {"q": {"a": 1.0}}) == {"q": 0}
+
+
+# diversity
+
+
+def diverse_list(subtopics, ranking):
+    """The ideal list as it is defined, with two plain sorts a round."""
+    everything = {name for names in subtopics.values() for name in names}
+    available = {name: sum(name in names for names in subtopics.values()) for name in everything}
+    covered, left, ideal = dict.fromkeys(everything, 0), list(subtopics), []
+    while left:
+        least = min(covered[name] for name in everything if covered[name] < available[name])
+        wanted = {name for name in everything if least == covered[name] < available[name]}
+        left.sort(key=lambda doc: ranking.index(doc) if doc in ranking else len(ranking))
+        left.sort(key=lambda doc: -len(subtopics[doc] & wanted))
+        ideal.append(left.pop(0))
+        for name in subtopics[ideal[-1]]:
+            covered[name] += 1
+    return ideal
+
+
+def in_order(docs):
+    return {"q": {doc: -float(rank) for rank, doc in enumerate(docs)}}
+
+
+def of_subtopics(rows):
+    names, docs, grades = zip(*rows, strict=True)
+    return Qrels.from_rows(["q"] * len(rows), docs, grades, subtopics=names)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_compatibility_with_a_diverse_list_by_plain_loops(seed):
+    rng = random.Random(seed)
+    docs = [f"d{i:02}" for i in range(14)]
+    rows = [(s, doc, rng.choice((0, 1, 2))) for doc in rng.sample(docs, 9) for s in "stuv" if rng.random() < 0.6]
+    subtopics = {}
+    for name, doc, grade in rows:
+        if grade > 0:
+            subtopics.setdefault(doc, set()).add(name)
+    ranking, p = rng.sample(docs, rng.randint(1, 14)), rng.choice((0.95, 0.8))
+    ideal = diverse_list(subtopics, ranking)
+    depth = max(len(ranking), len(ideal))
+    found = values(DivCompat(p=p), of_subtopics(rows), in_order(ranking))["q"]
+    assert found == pytest.approx(compatibility(ranking, ideal, p, depth))
+
+
+def test_a_diverse_list_by_hand():
+    # a covers two subtopics and comes first; u is the only one then not covered, so d; then b before c, as in the run
+    rows = [("s", "a", 1), ("t", "a", 1), ("s", "c", 1), ("s", "b", 1), ("u", "d", 1), ("u", "x", 0)]
+    qrels, run = of_subtopics(rows), as_run({"q": {"b": 3.0, "x": 2.0, "c": 1.0}})
+    judged = judge(qrels, run)
+    assert [judged.judged_docs(0)[doc] for doc in DivCompat().ideal(judged, 0)] == ["a", "d", "b", "c"]
+    # in common: nothing, nothing, b, b and c
+    weights = [0.95**d for d in range(4)]
+    expected = (weights[2] / 3 + weights[3] * 2 / 4) / sum(weights)
+    assert DivCompat().values(judged).tolist() == pytest.approx([expected])
+    assert values(DivCompat(normalize=True), qrels, in_order("adbc")) == {"q": pytest.approx(1)}
+
+
+def test_a_diverse_list_is_compared_to_depth_100_at_most():
+    rows = [("s", f"d{i}", 1) for i in range(150)]
+    run = {"q": {f"d{i}": float(-i) for i in range(150)}}
+    assert values(DivCompat(), of_subtopics(rows), run) == {"q": pytest.approx(1)}
+    late = {"q": {f"{'x' if i < 100 else 'd'}{i}": float(-i) for i in range(150)}}
+    assert values(DivCompat(), of_subtopics(rows), late) == {"q": 0}
+    assert values(DivCompat(depth="longest"), of_subtopics(rows), late)["q"] > 0

@@ -419,3 +419,23 @@ def test_an_explanation_of_err_shows_who_is_still_reading():
     assert [row["reach"] for row in explanation.rows] == [1, 0.5, 0.5]
     assert [row["satisfied"] for row in explanation.rows] == [0.5, 0, 0.5]
     assert explanation.value == pytest.approx(0.5 + 0.25 / 3)
+
+
+def test_what_comes_in_from_beyond_the_depth_may_hurt_average_precision_over_what_was_retrieved():
+    qrels = {"q": {"a": 2, "b": 0, "c": 0, "d": 1, "e": 2}}
+    before, after = ({"q": {doc: -float(i) for i, doc in enumerate(order)}} for order in ("abcd", "adcb"))
+    name = "CWL_AP(max_rel=3,depth=2)"
+    values = [evaluate(qrels, run, [name]).mean(name) for run in (before, after)]
+    assert values == pytest.approx([2 / 3, 0.6111], abs=1e-4) and "swap" in parse_measure(name).lacks
+
+
+def test_a_negative_grade_is_no_judgment_to_a_residual_unless_it_gains_something():
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
+    negative, unjudged = {"q": {"a": 1, "b": -1, "c": 0}}, {"q": {"a": 1, "c": 0}}
+    for name in ("RBP", "RBP(rel=1)", "RBP(depth=5)", "INST", "CWL_P@3", "TrAP"):
+        residual = str(dataclasses.replace(parse_measure(name), residual=True))
+        for ties in ("trec", "expected"):
+            found = [evaluate(qrels, run, [residual], ties=ties).mean(residual) for qrels in (negative, unjudged)]
+            assert found[0] == found[1] != 0, (name, ties)
+    judged = evaluate(negative, run, [name := "RBP(rel=-1,residual=True)"]).mean(name)
+    assert judged == pytest.approx(0.8**3)

@@ -7,6 +7,7 @@ import pytest
 from rankings import assert_prints, curve, graded, prints_as, ranked, relevant_at, together, value
 
 from cranfield import EvaluationError, as_qrels, evaluate, from_arrays
+from cranfield.measures import parse_measure
 
 TEN = range(1, 11)
 ELEVEN = [i / 10 for i in range(11)]
@@ -321,3 +322,14 @@ def test_grades_may_be_words():
     assert words.to_dict() == {"q": {"a": 4, "b": 3, "c": 2, "d": 1, "e": 0}}
     run = {"q": {"e": 2.0, "a": 1.0}}
     assert evaluate(words, run, ["CG"]).mean("CG") == 4
+
+
+def test_the_range_follows_a_gain_map_with_a_negative_gain() -> None:
+    qrels, run = {"q": {"a": 0, "b": 1, "c": 0, "d": 2}}, {"q": dict(zip("acbxy", range(5, 0, -1), strict=True))}
+    found = {name: evaluate(qrels, run, [f"{name}(gain={{0:-1}})"]) for name in ("nDCG", "NCG", "G", "Rndcg", "CG")}
+    assert found["nDCG"].mean("nDCG(gain={0:-1})") == pytest.approx(-0.4299, abs=1e-4)
+    for name, scores in found.items():
+        (measure,) = scores.measures
+        assert measure.low == -math.inf and type(measure).low == 0, name
+        assert measure.low <= scores.mean(measure) <= measure.high
+    assert parse_measure("nDCG(gain={1:2})").low == parse_measure("TrecRBP(gain={0:-1})").low == 0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import click
 
 from cranfield.checking import Checked, Finding, Pair, check_file, pair_up
-from cranfield.cli.options import echo, format_options, on_terminal, progress
+from cranfield.cli.options import echo, format_options, grade_words_option, on_terminal, progress
 from cranfield.formats.identify import Kind
 
 COLOURS = {"error": "red", "warning": "yellow", "info": None}
@@ -26,6 +26,7 @@ MOST = 5  # findings of one kind that text output shows
 )
 @click.option("--all", "all_", is_flag=True, help=f"Print every finding; otherwise the first {MOST} of each kind.")
 @format_options
+@grade_words_option
 def command(
     files: tuple[str, ...],
     kind: Kind | None,
@@ -33,6 +34,7 @@ def command(
     all_: bool,
     run_format: str | None,
     qrels_format: str | None,
+    grade_words: Mapping[str, float],
 ) -> None:
     """Say what each file is and everything wrong or suspicious in it.
 
@@ -43,7 +45,9 @@ def command(
     Example:
       cranfield check qrels.txt bm25.run
     """
-    checked = [check_file(file, kind, run_format, qrels_format) for file in progress(list(files), "checking")]
+    checked = [
+        check_file(file, kind, run_format, qrels_format, grade_words) for file in progress(list(files), "checking")
+    ]
     pairs = pair_up(checked)
     if format_ == "json":
         content = {"files": [one.record() for one in checked], "pairs": [pair.record() for pair in pairs]}

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import click
 
+from cranfield.cli.options import grade_words_option
 from cranfield.collection import OnDuplicate
 from cranfield.errors import FormatError
 from cranfield.formats import read_documents, read_topics, write_documents, write_qrels, write_run, write_topics
@@ -40,6 +41,7 @@ LISTED = "\n".join(
     show_default=True,
     help="A document twice for the same query.",
 )
+@grade_words_option
 @click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
 def command(
     source: str,
@@ -48,6 +50,7 @@ def command(
     from_: str | None,
     to: str | None,
     on_duplicate: OnDuplicate,
+    grade_words: Mapping[str, float],
     quiet: bool,
 ) -> None:
     """Turn a run, qrels, topics or documents of any format into any other.
@@ -64,7 +67,10 @@ def command(
     for format in (from_, to):
         if format is not None and format not in FORMATS[kind]:
             raise FormatError(f"{format!r} is no format of {kind}: expected one of {', '.join(FORMATS[kind])}.")
-    written, losses = _CONVERT[kind](source, target, from_, to, on_duplicate)
+    if kind == "qrels":
+        written, losses = _qrels(source, target, from_, to, on_duplicate, grade_words)
+    else:
+        written, losses = _CONVERT[kind](source, target, from_, to, on_duplicate)
     if not quiet:
         click.echo("\n".join([f"{source}: {kind}, written to {target} as {written}.", *losses]), err=True)
 
@@ -93,8 +99,10 @@ def _run(source: str, target: str, from_: str | None, to: str | None, on_duplica
     return format, (*run.notes, *_left_out(rows.left_out, "a run"), *write_run(run, target, format))
 
 
-def _qrels(source: str, target: str, from_: str | None, to: str | None, on_duplicate: OnDuplicate) -> Outcome:
-    rows, origin = qrels_rows(source, from_)
+def _qrels(
+    source: str, target: str, from_: str | None, to: str | None, on_duplicate: OnDuplicate, words: Mapping[str, float]
+) -> Outcome:
+    rows, origin = qrels_rows(source, from_, words)
     qrels = rows.qrels(display_name(source), origin, on_duplicate)
     format = qrels_format(qrels, target, to)
     return format, (*qrels.notes, *_left_out(rows.left_out, "qrels"), *write_qrels(qrels, target, format))
@@ -117,7 +125,6 @@ def _left_out(names: Iterable[str], kind: str) -> list[str]:
 
 _CONVERT: dict[Kind, Callable[[str, str, str | None, str | None, OnDuplicate], Outcome]] = {
     "run": _run,
-    "qrels": _qrels,
     "topics": _topics,
     "documents": _documents,
 }

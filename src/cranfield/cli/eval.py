@@ -12,6 +12,7 @@ from cranfield.cli.options import (
     echo,
     extras_options,
     format_options,
+    grade_words_option,
     join_options,
     mean_options,
     measures_option,
@@ -52,6 +53,7 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "markdown", "latex")
     "--as", "tool", type=click.Choice(list(TOOLS)), help="Evaluate as this tool would; what is given explicitly stands."
 )
 @format_options
+@grade_words_option
 @click.option(
     "--seed", type=click.IntRange(0), default=1, show_default=True, help="For --ties expected where it must sample."
 )
@@ -66,6 +68,7 @@ def command(
     by: str | None,
     run_format: str | None,
     qrels_format: str | None,
+    grade_words: Mapping[str, float],
     on_duplicate: Any,
     quiet: bool,
     against: str | None,
@@ -84,9 +87,11 @@ def command(
     """
     if [qrels, *runs, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
+    if tool is not None and _is_untold("on_duplicate"):
+        on_duplicate = TOOLS[tool].on_duplicate
     evaluator = _evaluator(
         tool,
-        read_qrels(qrels, qrels_format, on_duplicate=on_duplicate),
+        read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate),
         split_measures(measures),
         on_duplicate=on_duplicate,
         against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,
@@ -113,10 +118,13 @@ def _evaluator(tool: str | None, qrels: Any, measures: list[str], **options: Any
     """Ours, or one that does as another tool does except where an option was given."""
     if tool is None:
         return Evaluator(qrels, measures or DEFAULT_MEASURES, **options)
-    source = click.get_current_context().get_parameter_source
-    untold = {name for name in JOINING if source(name) is ParameterSource.DEFAULT}
+    untold = {name for name in (*JOINING, "on_duplicate") if _is_untold(name)}
     given = {name: value for name, value in options.items() if name not in untold}
     return ToolEvaluator(tool, qrels, measures or None, **given)
+
+
+def _is_untold(option: str) -> bool:
+    return click.get_current_context().get_parameter_source(option) is ParameterSource.DEFAULT
 
 
 def _print(

@@ -16,12 +16,15 @@ from cranfield.report import catalogue
     "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="What to print."
 )
 def command(name: str | None, task: str | None, format_: str) -> None:
-    """List all measures, or explain one: formula, parameters, range, user model, reference.
+    """List all measures, or explain one: formula, parameters, range, user model, weight of ranks, reference.
+
+    NAME may give parameters: formula, weights and range are then those of the measure with them.
 
     \b
     Example:
       cranfield measures
       cranfield measures nDCG
+      cranfield measures "RBP(p=.5)"
       cranfield measures --for recall
     """
     if name is not None and task is not None:
@@ -30,7 +33,7 @@ def command(name: str | None, task: str | None, format_: str) -> None:
     if task is not None:
         echo(catalogue.advice_as_json(task) if is_json else catalogue.advice_as_text(task))
     elif name is not None:
-        kind = catalogue.kind_of(name)
-        echo(catalogue.as_json(kind) if is_json else catalogue.as_text(kind))
+        measure = catalogue.measure_of(name)
+        echo(catalogue.as_json(measure) if is_json else catalogue.as_text(measure))
     else:
         echo(catalogue.list_as_json() if is_json else catalogue.list_as_text())

@@ -14,8 +14,9 @@ import click
 
 from cranfield.averages import How
 from cranfield.collection import OnDuplicate
-from cranfield.errors import MeasureError
+from cranfield.errors import InputError, MeasureError
 from cranfield.formats.recognise import QRELS_FORMATS, RUN_FORMATS
+from cranfield.formats.values import GRADE_WORDS, decimal
 from cranfield.judged import Missing, RankBy, ScoreType, Ties
 from cranfield.scores import DEFAULT_MEASURES
 
@@ -80,6 +81,34 @@ def format_options(function: F) -> F:
         "--qrels-format", type=click.Choice(list(QRELS_FORMATS)), help="Format of the qrels, if not recognised."
     )
     return run(qrels(function))
+
+
+def grade_words_option(function: F) -> F:
+    """What grades that are words stand for."""
+    usual = ", ".join(f"{word} {grade:g}" for word, grade in GRADE_WORDS.items())
+    return click.option(
+        "--grade-words",
+        metavar="WORD=GRADE,…",
+        callback=lambda _, __, given: GRADE_WORDS if given is None else split_grade_words(given),
+        help=f"What grades in words stand for. [default: {usual}]",
+    )(function)
+
+
+def split_grade_words(given: str) -> dict[str, float]:
+    """Grades by word.
+
+    >>> split_grade_words("relevant=2, partially=0.5")
+    {'relevant': 2.0, 'partially': 0.5}
+    """
+    words: dict[str, float] = {}
+    for part in given.split(","):
+        word, sign, token = (text.strip() for text in part.partition("="))
+        if not word or not sign:
+            raise InputError(f"--grade-words: expected word=grade, parted by commas, found {part.strip()!r}.")
+        grade = decimal(token.encode(), f"--grade-words: the grade of {word!r},")
+        if words.setdefault(word.lower(), grade) != grade:
+            raise InputError(f"--grade-words: {word!r} has two grades, {words[word.lower()]:g} and {grade:g}.")
+    return words
 
 
 def split_measures(given: Sequence[str]) -> list[str]:

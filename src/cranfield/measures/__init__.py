@@ -21,7 +21,7 @@ from cranfield.measures.graded import CG, DCG, NCG, BinG, G, IdealDCG, Rndcg, nD
 from cranfield.measures.incomplete import Bpref, InfAP, Judged, Unjudged
 from cranfield.measures.judgment_groups import GroupAP, GroupP, GroupRprecMult
 from cranfield.measures.names import parse_measure, parse_measures
-from cranfield.measures.preferences import PGC, Accuracy, Compat
+from cranfield.measures.preferences import PGC, Accuracy, Compat, DivCompat
 from cranfield.measures.prefs import NumPrefs, Prefs, PrefsRnonrel
 from cranfield.measures.recommender import Coverage, Gini, HitRate, MAPk, Novelty
 from cranfield.measures.redundancy import FactRecall
@@ -80,6 +80,7 @@ __all__ = [
     "Compat",
     "Coverage",
     "DCG",
+    "DivCompat",
     "ERR",
     "ERR_IA",
     "FactRecall",

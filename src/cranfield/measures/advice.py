@@ -58,7 +58,7 @@ ADVICE: Mapping[str, Advice] = {
         "A query has several meanings or aspects, and repeating one helps nobody.",
         (
             ("alpha_nDCG@10", "Each further document on a subtopic already covered earns less."),
-            ("ERR_IA@10", "For each subtopic a user who stops when content, weighed by how likely the subtopic is."),
+            ("ERR_IA@10", "For each subtopic, all equally likely, a user who stops when content with what was read."),
             ("StRecall@10", "What share of the subtopics the first ten cover; order and repeats do not matter."),
         ),
     ),

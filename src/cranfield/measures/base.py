@@ -30,7 +30,8 @@ Aggregate = Literal["mean", "geometric", "sum", "run"]
 #   empty    retrieving nothing is worth 0, as a query that is missing
 #   scores   only the order of the scores matters, not the scores
 #   unjudged documents without a judgment do not matter once they are left out (judged_only)
-Property = Literal["range", "swap", "cutoff", "perfect", "empty", "scores", "unjudged"]
+#   columns  an explanation shows how each term comes about, in columns between grade and term
+Property = Literal["range", "swap", "cutoff", "perfect", "empty", "scores", "unjudged", "columns"]
 REGISTRY: dict[str, type[Measure]] = {}
 
 
@@ -44,6 +45,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     whole: bool = False
     examples: tuple[Any, ...] = ()  # values to show and test it with; the first where one must be given
+    symbol: str = ""  # what it is called in formulas, if not by its name
 
     def some_values(self) -> tuple[Any, ...]:
         """Values that it may have, to show and test a measure with.
@@ -81,7 +83,7 @@ class Parameter:
         """The range in words."""
         kind = "a whole number" if self.whole else "a number"
         if self.choices:
-            return f"one of {', '.join(self.choices)}"
+            return f"one of {', '.join(self.choices)}" if len(self.choices) > 1 else f"'{self.choices[0]}'"
         if self.least is not None and self.most is not None:
             return f"{kind} from {self.least:.12g} to {self.most:,.12g}"
         return f"{kind} of at least {self.least:.12g}" if self.least is not None else kind
@@ -155,7 +157,9 @@ _QRELS_COLUMNS = {
 GAIN = Gain(
     "put other values in place of grades: {grade: value}; grades that are not named stay", examples=({1: 0.5, 2: 2},)
 )
-CUTOFF = Parameter("how many documents from the top count", least=1, most=MANY, whole=True, examples=(10, 1, 3))
+CUTOFF = Parameter(
+    "how many documents from the top count", least=1, most=MANY, whole=True, examples=(10, 1, 3), symbol="k"
+)
 REL = Parameter("the lowest grade that counts as relevant", examples=(2, -1, 0.5))
 JUDGED_ONLY = Flag("leave documents without a judgment out of the ranking first")
 REPEATS = Flag("count documents that repeat another; if not, they earn nothing and the ideal has each group once")
@@ -177,10 +181,11 @@ class Measure:
     name: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str] = ""
-    formula: ClassVar[str] = ""  # LaTeX, shown as MathML in the docs
+    formula: ClassVar[str] = ""  # LaTeX, shown as MathML in the docs; of the mean, if that is no arithmetic one
     about: ClassVar[str] = ""  # the user model in a sentence, and what the measure ignores
     user: ClassVar[str] = ""  # who reads how, or whose question it answers, in one sentence
     ignores: ClassVar[str] = ""  # what makes no difference to it, in one sentence
+    weighting: ClassVar[str] = ""  # what a rank weighs, as a formula or in words; needed where rank_weights has none
     reference: ClassVar[str] = ""
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
@@ -197,6 +202,9 @@ class Measure:
     }
     has_own_gains: ClassVar[bool] = False  # whether it knows what a gain is, and maps grades itself
     judgments_matter: ClassVar[bool] = True  # whether the grade of a document can change the value
+    grades_help: ClassVar[bool] = False  # whether a better grade of a retrieved document never makes the value worse
+    beyond_rel: ClassVar[bool] = False  # whether, with a lowest relevant grade, it looks at more than who reaches it
+    reads_columns: ClassVar[tuple[str, ...]] = ()  # columns of the qrels it looks at, where there are: subtopic, …
     needs: ClassVar[tuple[str, ...]] = ()  # which Extras it cannot do without
     qrels_columns: ClassVar[tuple[str, ...]] = ()  # which further columns of the qrels it cannot do without
     # how the value comes from the sum of the terms and the normaliser, as an expression that Python can evaluate too
@@ -251,7 +259,7 @@ class Measure:
         cls.aliases = cls.__dict__.get("aliases", ())  # those of a base are not its own
         for name in (cls.name, *cls.aliases):
             known = REGISTRY.get(name)
-            if known is not None and _is_built_in(known) and not _is_built_in(cls):
+            if known is not None and is_built_in(known) and not is_built_in(cls):
                 raise MeasureError(f"{cls.__name__} cannot be called {name}: {known.title} ({known.name}) is.")
             REGISTRY[name] = cls
 
@@ -263,8 +271,13 @@ class Measure:
 
     @property
     def shown_formula(self) -> str:
-        """The formula as the parameters make it."""
+        """The formula of a query's value, as the parameters make it."""
         return self.formula
+
+    @property
+    def shown_normaliser(self) -> str:
+        """What the normaliser is, as the parameters make it, in a few words."""
+        return self.normaliser_is
 
     @property
     def is_binary(self) -> bool:
@@ -334,6 +347,10 @@ class Measure:
         """The value of the run as a whole, for a measure (aggregate "run") of which that is no mean over queries."""
         raise AssertionError(f"{type(self).__name__} has values of queries only")
 
+    def mean_value(self, judged: JudgedRun) -> float | None:
+        """The mean over queries, where that is by definition another one than of the values of judged queries."""
+        return None
+
     def terms(self, judged: JudgedRun) -> Floats:
         """What each hit contributes. Must also do for a dense join, where unjudged documents have grade NaN."""
         raise AssertionError(f"{type(self).__name__} computes nothing")
@@ -344,6 +361,18 @@ class Measure:
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
         """The running quantities that lead to the terms, one array each, for the explanation."""
+        return {}
+
+    def query_columns(self, judged: JudgedRun) -> dict[str, Floats]:
+        """Quantities whose means over queries matter too, one number a query, for the explanation of a mean."""
+        return {}
+
+    def expected_terms(self, judged: JudgedRun) -> Floats | None:
+        """What each hit contributes in the mean over the orders of tied documents, for the explanation."""
+        return None
+
+    def expected_columns(self, judged: JudgedRun) -> dict[str, Any]:
+        """The quantities that lead to the expected terms."""
         return {}
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
@@ -382,7 +411,8 @@ def own_error(error: BaseException, file: str) -> InputError:
     return InputError(f"{kind}{what or 'no further message'}.", file, line)
 
 
-def _is_built_in(kind: type[Measure]) -> bool:
+def is_built_in(kind: type[Measure]) -> bool:
+    """Whether a measure is one of ours, of which the properties it declares are tested."""
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 

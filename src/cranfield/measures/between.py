@@ -12,12 +12,14 @@ import numpy as np
 from cranfield.collection import Floats
 from cranfield.judged import JudgedRun
 from cranfield.measures.base import CUTOFF, Measure, Parameter, share
+from cranfield.measures.graded import running_sum
 from cranfield.rankings import (
     VARIANTS,
     Agreements,
     Places,
     Variant,
     agreements,
+    expected_agreements,
     kendall_pairs,
     overlap_terms,
     places,
@@ -25,6 +27,35 @@ from cranfield.rankings import (
 )
 
 _RELEVANCE = "Likeness to another run, not relevance, is measured."
+
+
+_SUM = r"(1 - p) \sum_{d=1}^{n} p^{d-1} "
+# the formula of each value, and what its symbols are
+_RBO: dict[str, tuple[str, ...]] = {
+    "ext": (_SUM + "A_d + p^n A_n", r"A_d = \frac{X_d + \max(0, d - s) X_s / s}{D_d}"),
+    "min": (
+        _SUM + r"a_d + \frac{1-p}{p} X_n \left( \ln \frac{1}{1-p} - \sum_{d=1}^{n} \frac{p^d}{d} \right)",
+        r"a_d = \frac{X_d}{D_d}",
+    ),
+    "max": (
+        _SUM + r"A_d + \frac{1-p}{p} \sum_{d=n+1}^{f} \frac{2d - n - s + X_n}{d} p^d + p^f",
+        r"A_d = \frac{X_d + U_d}{D_d}",
+        r"U_d = \min(d - s, |L_{1..d} \setminus S|) \text{ for } d > s \text{, else } 0",
+        "f = n + s - X_n",
+    ),
+}
+# what two lists have in common down to depth d, and what that is divided by; with ties by the share of each document's
+# group that is within d: all of it as soon as it begins (w), or as many as the depth lets in (a, b)
+_TIED: dict[str | None, tuple[str, ...]] = {
+    None: (r"X_d = |S_{1..d} \cap L_{1..d}|", "D_d = d"),
+    "w": (r"X_d = |S_{1..d} \cap L_{1..d}| \text{ with whole groups of ties}", r"D_d = (|S_{1..d}| + |L_{1..d}|) / 2"),
+    "a": (r"X_d = \sum_x s_x l_x", "D_d = d", r"s_x, l_x = \text{chances of } x \text{ to be within } d"),
+    "b": (
+        r"X_d = \sum_x s_x l_x",
+        r"D_d = \sqrt{\sum_x s_x^2 \sum_x l_x^2}",
+        r"s_x, l_x = \text{chances of } x \text{ to be within } d",
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -51,16 +82,16 @@ class _Between(Measure):
     nothing_found: ClassVar = "whatever the other run finds: relevance plays no part"
     lacks: ClassVar = {"swap": _RELEVANCE, "perfect": _RELEVANCE}
 
-    def both(self, judged: JudgedRun, tied: bool | None = None) -> list[Both]:
-        """The two rankings of each query, with groups of equal scores if asked for."""
+    def both(self, judged: JudgedRun, expected: bool = False) -> list[Both]:
+        """The two rankings of each query, tied where scores are equal if a variant or an expected value asks."""
         against = judged.sources.extras.against
         assert against is not None, "shown_list has checked it"
         other = replace(judged, sources=replace(judged.sources, run=against))
-        with_ties = self.has_ties if tied is None else tied
+        other_ties = self.has_ties and self.other_may_tie
         return [
             Both(
-                whole_list(judged, i, self.judged_only, with_ties),
-                whole_list(other, i, self.judged_only, with_ties and self.other_may_tie),
+                whole_list(judged, i, self.judged_only, expected or self.has_ties),
+                whole_list(other, i, self.judged_only, expected or other_ties),
             )
             for i in range(judged.n)
         ]
@@ -82,9 +113,7 @@ class _Between(Measure):
         return 1.0
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        return self._values(self.both(judged))
-
-    def _values(self, pairs: list[Both]) -> Floats:
+        pairs = self.both(judged)
         sums = np.array([math.fsum(self.steps(both)) for both in pairs], dtype=np.float64)
         return share(sums, np.array([self.divisor(both) for both in pairs], dtype=np.float64))
 
@@ -94,9 +123,20 @@ class _Between(Measure):
     def normaliser(self, judged: JudgedRun) -> Floats:
         return np.array([self.divisor(both) for both in self.both(judged)], dtype=np.float64)
 
+    def expected_values(self, judged: JudgedRun) -> Floats:
+        return self.expected(self.shown_list(judged))  # whatever repeats another, there is a closed form
+
     def expected(self, judged: JudgedRun) -> Floats:
-        """The mean over the orders of ties, which is what variant a computes; a variant takes ties as they are."""
-        return self.per_query(judged) if self.has_ties else self._values(self.both(judged, tied=True))
+        """The mean over all orders of ties, in both runs; a variant takes ties as they are."""
+        if self.has_ties:
+            return self.per_query(judged)
+        means = [self.expected_value(both) for both in self.both(judged, expected=True)]
+        return np.array(means, dtype=np.float64)
+
+    def expected_value(self, both: Both) -> float:
+        """The same for one query. Linear in what each pair of documents adds, it is the value of the mean steps."""
+        divisor = self.divisor(both)
+        return math.fsum(self.steps(both)) / divisor if divisor else 0.0
 
     def by_rank(self, judged: JudgedRun, columns: list[Any]) -> Any:
         """A column of values by rank, from one list a query that begins with those of the ranks."""
@@ -126,11 +166,16 @@ class RBO(_Between):
 
     name: ClassVar = "RBO"
     title: ClassVar = "Rank-biased overlap"
-    formula: ClassVar = r"(1 - p) \sum_{d=1}^{\infty} p^{d-1} A_d,\quad A_d = \frac{|S_{1..d} \cap L_{1..d}|}{d}"
+    formula: ClassVar = (
+        r"(1 - p) \sum_{d=1}^{n} p^{d-1} A_d + p^n A_n,\quad "
+        r"A_d = \frac{X_d + \max(0, d - s) X_s / s}{D_d},\quad X_d = |S_{1..d} \cap L_{1..d}|,\quad D_d = d"
+    )
+    weighting: ClassVar = "(1 − p)·p^(d−1) for what both have in common down to depth d"
     about: ClassVar = (
         "A user compares two lists from the top and goes on to the next depth with chance p: depth d has weight "
         "(1−p)·p^(d−1). Lists end, so what is beyond is extrapolated (ext), or taken as the worst (min) or best (max) "
-        "it could be; res is max − min. Documents of equal score are ordered by the tie rule, or are ties: sharing a "
+        "it could be; res is max − min. Documents of equal score are ordered by the tie rule (expected: the mean over "
+        "all orders in both runs), or are ties: sharing a "
         "rank (variant w), in unknown order (a), or so but with full agreement of a list with itself (b). The common "
         "truncated sum, which gives identical lists less than 1, is none of these."
     )
@@ -148,11 +193,29 @@ class RBO(_Between):
         "variant": Parameter("take equal scores as ties, and how", choices=VARIANTS),
     }
 
+    @property
+    def shown_formula(self) -> str:
+        """S is the shorter list, of s documents, L the longer one, of n."""
+        if self.value != "res":
+            parts = _RBO[self.value]
+        else:
+            low, high = (_RBO[value] for value in ("min", "max"))
+            named = [rf"\mathrm{{RBO}}_{{\{value}}} = {_RBO[value][0]}" for value in ("min", "max")]
+            parts = (r"\mathrm{RBO}_{\max} - \mathrm{RBO}_{\min}", *named, *low[1:], *high[1:])
+        return r",\quad ".join([*parts, *_TIED[self.variant]])
+
+    def rank_weights(self, n: int) -> Floats | None:
+        weights: Floats = (1 - self.p) * self.p ** np.arange(float(n))
+        return weights
+
     def parts(self, both: Both) -> Agreements:
         return agreements(both.own, both.other, self.p, self.variant or "a")
 
     def steps(self, both: Both) -> Floats:
         return self.parts(both).terms(self.value)
+
+    def expected_value(self, both: Both) -> float:
+        return math.fsum(expected_agreements(both.own, both.other, self.p).terms(self.value))
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
         parts = [self.parts(both) for both in self.both(judged)]
@@ -195,6 +258,7 @@ class Tau(_Between):
     aliases: ClassVar = ("KendallTau",)
     title: ClassVar = "Kendall's tau between two runs"
     formula: ClassVar = r"\frac{C - D}{n(n-1)/2},\quad n = |\mathrm{own} \cap \mathrm{other}|"
+    weighting: ClassVar = "the same for every rank: each pair of shared documents counts alike"
     about: ClassVar = (
         "Of the documents that both runs retrieve, pairs in the same order (C) minus pairs in the other (D), as a "
         "share of all pairs. Minds every rank alike, and says nothing of documents that only one run has: see RBO and "
@@ -209,6 +273,21 @@ class Tau(_Between):
     reference: ClassVar = "Kendall, A new measure of rank correlation, Biometrika 30, 1938"
     low: ClassVar = -1.0
     parameters: ClassVar = {"variant": Parameter("take equal scores as ties, and how", choices=("a", "b"))}
+
+    @property
+    def shown_formula(self) -> str:
+        if self.variant is None:
+            return self.formula
+        if self.variant == "a":
+            return self.formula + r",\quad \text{ties in neither } C \text{ nor } D"
+        return (
+            r"\frac{C - D}{\sqrt{(N - t_1)(N - t_2)}},\quad N = n(n-1)/2,\quad "
+            r"t_1, t_2 = \text{pairs tied in one run and in the other}"
+        )
+
+    @property
+    def shown_normaliser(self) -> str:
+        return "root of the pairs untied in one run times those in the other" if self.variant == "b" else "pairs"
 
     def steps(self, both: Both) -> Floats:
         own, _ = both.in_common()
@@ -237,7 +316,10 @@ class TauAP(_Between):
 
     name: ClassVar = "TauAP"
     title: ClassVar = "AP correlation between two runs"
-    formula: ClassVar = r"\frac{2}{n-1} \sum_{i=2}^{n} \frac{C(i)}{i-1} - 1"
+    formula: ClassVar = r"\frac{1}{n-1} \sum_{i=2}^{n} \left( \frac{2\, C(i)}{i-1} - 1 \right)"
+    weighting: ClassVar = (
+        "a pair with the lower document at rank i of those shared weighs 1/((n − 1)(i − 1)): the higher up, the more"
+    )
     about: ClassVar = (
         "The other run is the truth. For each shared document, the share of those above it that the truth puts above "
         "it too, C(i)/(i−1); errors at the top spoil more of these. Not symmetric. Equal scores are ordered by the tie "
@@ -262,6 +344,29 @@ class TauAP(_Between):
     def other_may_tie(self) -> bool:
         return self.variant == "b"
 
+    @property
+    def shown_formula(self) -> str:
+        if self.variant is None:
+            return self.formula
+        if self.variant == "a":
+            return self.formula + r",\quad \text{the mean over the orders of tied documents}"
+        one = r"\frac{1}{n_%s} \sum_{i} \left( \frac{2\, C_%s(i)}{a_%s(i)} - 1 \right)"
+        both = rf"\frac{{1}}{{2}} \left( {one % (1, 1, 1)} + {one % (2, 2, 2)} \right)"
+        return rf"{both},\quad a_r(i) = \text{{documents that run }} r \text{{ has above, ties aside}}"
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        """Of the shared documents above each, how many there are and how many the other run has above it too."""
+        columns = super().columns(judged)
+        pairs = [(both, *_scores(both)) for both in self.both(judged)]
+        right = [kendall_pairs(theirs, own, "a").concordant for _, theirs, own in pairs]
+        above = [np.array([np.count_nonzero(own > score) for score in own], dtype=np.float64) for _, _, own in pairs]
+        for name, counts in (("shared above", above), ("C(i)", right)):
+            spread = [
+                _spread(n, both.in_common()[0], len(both.own)) for n, (both, *_) in zip(counts, pairs, strict=True)
+            ]
+            columns[name] = self.by_rank(judged, spread)
+        return columns
+
     def steps(self, both: Both) -> Floats:
         own, _ = both.in_common()
         terms = tau_ap_terms(*_scores(both), self.variant or "a")
@@ -277,6 +382,8 @@ class Overlap(_Between):
     name: ClassVar = "Overlap"
     title: ClassVar = "Overlap at k of two runs"
     formula: ClassVar = r"\frac{|\mathrm{own}_{1..k} \cap \mathrm{other}_{1..k}|}{k}"
+    normaliser_is: ClassVar[str] = "documents compared, at most k"
+    weighting: ClassVar = "1/k down to rank k, 0 below; k is the length of the longer list if both are shorter"
     about: ClassVar = (
         "How many documents a user who reads the first k of one run has seen of the other's. Ignores their order. "
         "Where both lists are shorter than k, the length of the longer one takes its place; without a cutoff likewise."
@@ -287,6 +394,12 @@ class Overlap(_Between):
     ignores: ClassVar = "Ignores judgments, the order within the first k and everything below."
     reference: ClassVar = "Webber, Moffat & Zobel, A similarity measure for indefinite rankings, TOIS 28, 2010"
     parameters: ClassVar = {"cutoff": CUTOFF}
+
+    def rank_weights(self, n: int) -> Floats | None:
+        return None if self.cutoff is None else np.where(np.arange(n) < self.cutoff, 1 / self.cutoff, 0.0)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {**super().columns(judged), "in common so far": running_sum(judged, self.terms(judged))}
 
     def depth(self, both: Both) -> int:
         longer = max(len(both.own), len(both.other))

@@ -43,9 +43,13 @@ class _Ranked(Measure):
 
     def expected_found(self, judged: JudgedRun, cutoff: Any) -> Floats:
         """How many relevant documents to expect within a cutoff, one for all or one per hit."""
+        return judged.total(self.chances_inside(judged, cutoff))
+
+    def chances_inside(self, judged: JudgedRun, cutoff: Any) -> Floats:
+        """For each relevant hit the chance to be within the cutoff; 0 for the others."""
         last = judged.tie_first + judged.tie_size - 1
         inside: Floats = np.clip(np.minimum(last, cutoff) - judged.tie_first + 1, 0, None) / judged.tie_size
-        return judged.total(np.where(self.hits(judged), inside, 0.0))
+        return np.where(self.hits(judged), inside, 0.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,8 +73,10 @@ class P(_Cut):
     name: ClassVar = "P"
     aliases: ClassVar = ("Precision",)
     title: ClassVar = "Precision at k"
+    grades_help: ClassVar[bool] = True
     normaliser_is: ClassVar[str] = "documents read, k"
     formula: ClassVar = r"\frac{1}{k} \sum_{i=1}^{k} \mathrm{rel}_i"
+    weighting: ClassVar[str] = "1/k down to rank k, 0 below"
     about: ClassVar = (
         "A user reads exactly k documents, in whatever order. A list shorter than k counts as filled up with "
         "non-relevant documents. Ignores how many relevant documents there are."
@@ -94,6 +100,9 @@ class P(_Cut):
     def expected(self, judged: JudgedRun) -> Floats:
         return self.expected_found(judged, self.cutoff) / float(self.cutoff or 1)
 
+    def expected_terms(self, judged: JudgedRun) -> Floats | None:
+        return self.chances_inside(judged, self.cutoff)
+
     def rank_weights(self, n: int) -> Floats | None:
         return np.where(np.arange(n) < (self.cutoff or 1), 1 / (self.cutoff or 1), 0.0)
 
@@ -107,6 +116,7 @@ class R(_Cut):
     title: ClassVar = "Recall at k"
     normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{1}{R} \sum_{i=1}^{k} \mathrm{rel}_i"
+    weighting: ClassVar = "1/R down to rank k, 0 below; R is the number of relevant documents of the query"
     about: ClassVar = (
         "A user, or a reranker, takes k documents and must not miss a relevant one. Cannot reach 1 where more than "
         "k documents are relevant."
@@ -127,6 +137,9 @@ class R(_Cut):
     def expected(self, judged: JudgedRun) -> Floats:
         return share(self.expected_found(judged, self.cutoff), judged.relevant(self.lowest_relevant))
 
+    def expected_terms(self, judged: JudgedRun) -> Floats | None:
+        return self.chances_inside(judged, self.cutoff)
+
 
 @dataclass(frozen=True, repr=False)
 class Success(_Cut):
@@ -134,7 +147,11 @@ class Success(_Cut):
 
     name: ClassVar = "Success"
     title: ClassVar = "Success at k"
+    grades_help: ClassVar[bool] = True
     formula: ClassVar = r"\left[\, \sum_{i=1}^{k} \mathrm{rel}_i > 0 \,\right]"
+    weighting: ClassVar = (
+        "depends on the ranking: 1 for the first relevant document if it is within k, 0 for all others"
+    )
     about: ClassVar = "A user is content with one relevant document on the first page. Also called hit rate."
     user: ClassVar = "A user reads k documents and is content with one relevant document."
     ignores: ClassVar = (
@@ -172,8 +189,12 @@ class AP(_Cut):
     name: ClassVar = "AP"
     aliases: ClassVar[tuple[str, ...]] = ("MAP",)
     title: ClassVar = "Average precision"
-    normaliser_is: ClassVar[str] = "relevant documents, R, or min(R, k)"
+    normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{1}{R} \sum_{i=1}^{k} \mathrm{rel}_i \cdot P@i"
+    weighting: ClassVar[str] = (
+        "depends on the ranking: a relevant document at rank i weighs P@i/R, and so the more the more relevant ones "
+        "stand above it"
+    )
     about: ClassVar = (
         "A user looks for a random relevant document and reads down to it. Rewards finding all of them, early ones "
         "most. With a cutoff the sum is divided by R, or by min(R, k) with denominator='min(R,k)'. With "
@@ -193,7 +214,19 @@ class AP(_Cut):
 
     @property
     def shown_formula(self) -> str:
-        return self.formula if self.denominator == "R" else self.formula.replace("{R}", r"{\min(R, k)}")
+        whole = r"\min(R, k)" if self._is_capped else "R"
+        terms = rf"\frac{{1}}{{{whole}}} \sum_{{i=1}}^{{k}} \mathrm{{rel}}_i \cdot P@"
+        if self.ties is None:
+            return terms + "i"
+        return terms + r"\ell_i,\quad \ell_i = \text{the last rank with the score of rank } i"
+
+    @property
+    def shown_normaliser(self) -> str:
+        return "relevant documents that fit, min(R, k)" if self._is_capped else "relevant documents, R"
+
+    @property
+    def _is_capped(self) -> bool:
+        return self.denominator != "R" and self.cutoff is not None
 
     def terms(self, judged: JudgedRun) -> Floats:
         if self.ties == "group":
@@ -203,9 +236,7 @@ class AP(_Cut):
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         relevant = judged.relevant(self.lowest_relevant)
-        if self.denominator == "R" or self.cutoff is None:
-            return relevant
-        return np.minimum(relevant, self.cutoff)
+        return np.minimum(relevant, self.cutoff or MANY) if self._is_capped else relevant
 
     def expected(self, judged: JudgedRun) -> Floats:
         if self.ties == "group":
@@ -222,7 +253,9 @@ class RR(_Cut):
     name: ClassVar = "RR"
     aliases: ClassVar = ("MRR",)
     title: ClassVar = "Reciprocal rank"
-    formula: ClassVar = r"\frac{1}{\min \{\, i : \mathrm{rel}_i = 1 \,\}}"
+    grades_help: ClassVar[bool] = True
+    formula: ClassVar = r"\frac{1}{\min \{\, i \le k : \mathrm{rel}_i = 1 \,\}}"
+    weighting: ClassVar = "depends on the ranking: 1/i for the first relevant document, at rank i, 0 for all others"
     about: ClassVar = (
         "A user wants one document and stops there; each rank costs more than the next. Ignores everything after "
         "the first relevant document."
@@ -259,6 +292,7 @@ class Rprec(_Ranked):
     title: ClassVar = "R-precision"
     normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{1}{R} \sum_{i=1}^{R} \mathrm{rel}_i"
+    weighting: ClassVar[str] = "1/R down to rank R, 0 below; R is the number of relevant documents of the query"
     about: ClassVar = "A user reads as many documents as there are relevant ones: there precision equals recall."
     user: ClassVar = "A user reads as many documents as there are relevant ones and counts those that are."
     ignores: ClassVar = "Ignores the order within the first R, everything below, and degrees of relevance."
@@ -274,6 +308,9 @@ class Rprec(_Ranked):
     def expected(self, judged: JudgedRun) -> Floats:
         relevant = judged.relevant(self.lowest_relevant)
         return share(self.expected_found(judged, relevant[judged.query]), relevant)
+
+    def expected_terms(self, judged: JudgedRun) -> Floats | None:
+        return self.chances_inside(judged, self.normaliser(judged)[judged.query])
 
 
 @dataclass(frozen=True, repr=False)
@@ -301,7 +338,13 @@ class SearchLength(_Ranked):
 
     name: ClassVar = "SearchLength"
     title: ClassVar = "Search length"
-    formula: ClassVar = r"|\{\, j < i : \mathrm{rel}_j = 0 \,\}|,\quad i = \text{rank of the wanted document}"
+    grades_help: ClassVar[bool] = True
+    formula: ClassVar = (
+        r"|\{\, j < i : \mathrm{rel}_j = 0 \,\}|,\quad i = \text{rank of the } n\text{-th relevant document}"
+    )
+    weighting: ClassVar = (
+        "depends on the ranking: 1 for each non-relevant document before the n-th relevant one, 0 for all others"
+    )
     about: ClassVar = (
         "How much a user reads in vain before the wanted number of relevant documents is found. Where the list ends "
         "before, all its non-relevant documents were read in vain: a lower bound."
@@ -320,7 +363,7 @@ class SearchLength(_Ranked):
     tasks: ClassVar = ("known-item",)
     parameters: ClassVar = {
         **_Ranked.parameters,
-        "wanted": Parameter("how many relevant documents the user wants", least=1, most=MANY, whole=True),
+        "wanted": Parameter("how many relevant documents the user wants", least=1, most=MANY, whole=True, symbol="n"),
     }
 
     def per_query(self, judged: JudgedRun) -> Floats:
@@ -358,6 +401,10 @@ class IPrec(_Ranked):
     name: ClassVar = "IPrec"
     title: ClassVar = "Interpolated precision at a recall point"
     formula: ClassVar = r"\max_{i\,:\; R@i \,\ge\, r} P@i"
+    weighting: ClassVar = (
+        "depends on the ranking: 1/i for each relevant document down to the rank i where precision is best from the "
+        "recall point on, 0 below"
+    )
     about: ClassVar = (
         "A user reads on while precision gets better. The recall point is taken as the decimal number it is written "
         "as, so that 0.1 of 10 relevant documents is 1 document; trec_eval rounds: version 9 needs ⌊rR + 0.9⌋ "
@@ -373,9 +420,13 @@ class IPrec(_Ranked):
     tasks: ClassVar = ("recall",)
     parameters: ClassVar = {
         **_Ranked.parameters,
-        "recall": Parameter("the recall point", least=0, most=1, examples=(0.5, 0, 0.1, 0.55, 1)),
+        "recall": Parameter("the recall point", least=0, most=1, examples=(0.5, 0, 0.1, 0.55, 1), symbol="r"),
         "rounding": _ROUNDING,
     }
+
+    @property
+    def shown_formula(self) -> str:
+        return _best_precision("r", self.rounding)
 
     def per_query(self, judged: JudgedRun) -> Floats:
         points = [self.recall or 0.0]
@@ -416,6 +467,10 @@ class InterpolatedAP(_Ranked):
     title: ClassVar = "11-point (n-point) interpolated average precision"
     normaliser_is: ClassVar[str] = "recall points"
     formula: ClassVar = r"\frac{1}{11} \sum_{j=0}^{10} \max_{i\,:\; R@i \,\ge\, j/10} P@i"
+    weighting: ClassVar = (
+        "depends on the ranking: each recall point gives 1/i to every relevant document down to the rank i where "
+        "precision is best from that point on; the value is the mean over the points"
+    )
     about: ClassVar = (
         "The area below the precision–recall curve as it is drawn on paper. points=n takes n recall points evenly "
         "spaced from 0 to 1, points=(.25,.5,.75) just these."
@@ -439,6 +494,15 @@ class InterpolatedAP(_Ranked):
         "rounding": _ROUNDING,
     }
 
+    @property
+    def shown_formula(self) -> str:
+        if isinstance(self.points, tuple):
+            those = rf"r \in \{{{', '.join(f'{point:g}' for point in self.points)}\}}"
+            return rf"\frac{{1}}{{{len(self.points)}}} \sum_{{{those}}} {_best_precision('r', self.rounding)}"
+        last = self.points - 1
+        best = _best_precision(f"j/{last}", self.rounding)
+        return rf"\frac{{1}}{{{self.points}}} \sum_{{j=0}}^{{{last}}} {best}"
+
     def per_query(self, judged: JudgedRun) -> Floats:
         points = self.recall_points()
         curves = interpolated(judged, self.hits(judged), self.lowest_relevant, points, self.rounding)
@@ -451,6 +515,12 @@ class InterpolatedAP(_Ranked):
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         return np.full(judged.n, float(len(self.recall_points())))
+
+    def query_columns(self, judged: JudgedRun) -> dict[str, Floats]:
+        """The curve of each query."""
+        points = self.recall_points()
+        curves = interpolated(judged, self.hits(judged), self.lowest_relevant, points, self.rounding)
+        return {f"recall ≥ {float(point):g}": curve for point, curve in zip(points, curves, strict=True)}
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
         points = self.recall_points()
@@ -465,6 +535,13 @@ class InterpolatedAP(_Ranked):
         if isinstance(self.points, tuple):
             return list(self.points)
         return [Fraction(j, self.points - 1) for j in range(self.points)]
+
+
+def _best_precision(point: str, rounding: Rounding) -> str:
+    """Interpolated precision at a recall point, as a formula."""
+    added = {"trec_eval-9": "0.9", "trec_eval-10": "0.5"}.get(rounding)
+    reached = rf"R@i \,\ge\, {point}" if added is None else rf"R \cdot R@i \,\ge\, \lfloor {point} R + {added} \rfloor"
+    return rf"\max_{{i\,:\; {reached}}} P@i"
 
 
 def interpolated(
@@ -511,7 +588,8 @@ class LRAP(_Ranked):
 
     name: ClassVar = "LRAP"
     title: ClassVar = "Label ranking average precision"
-    normaliser_is: ClassVar[str] = "relevant documents, R, or 1"
+    normaliser_is: ClassVar[str] = "relevant documents, R, at least 1"
+    weighting: ClassVar = "depends on the ranking: as AP, with each document at the last rank that has its score"
     formula: ClassVar = (
         r"\frac{1}{R} \sum_{d \in \mathrm{rel}} "
         r"\frac{|\{d' \in \mathrm{rel} : s_{d'} \ge s_d\}|}{|\{d' : s_{d'} \ge s_d\}|}"

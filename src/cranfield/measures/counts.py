@@ -11,6 +11,9 @@ from cranfield.collection import Floats
 from cranfield.judged import JudgedRun
 from cranfield.measures.base import REL, Measure
 
+_TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
+_TREC_EVAL = "Buckley, trec_eval 9 (num_nonrel_judged_ret), 2008"
+
 
 @dataclass(frozen=True, repr=False)
 class _Count(Measure):
@@ -20,6 +23,7 @@ class _Count(Measure):
     aggregate: ClassVar = "sum"
     is_quality: ClassVar = False
     tasks: ClassVar = ("summary",)
+    reference: ClassVar[str] = _TREC
 
     def expected(self, judged: JudgedRun) -> Floats:
         return self.per_query(judged)
@@ -32,6 +36,8 @@ class NumQ(_Count):
     name: ClassVar = "NumQ"
     title: ClassVar = "Number of queries"
     formula: ClassVar = r"|Q|"
+    weighting: ClassVar = "none: it does not look at the ranking"
+    lacks: ClassVar = {"columns": "It counts queries, whatever was retrieved."}
     about: ClassVar = "Counts the queries that the figures rest on."
     user: ClassVar = "An experimenter asks how many queries the figures rest on."
     ignores: ClassVar = "Ignores all that was retrieved and judged for them."
@@ -56,6 +62,7 @@ class NumRet(_Count):
     name: ClassVar = "NumRet"
     title: ClassVar = "Documents retrieved"
     formula: ClassVar = r"|\mathrm{retrieved}|"
+    weighting: ClassVar = "1 for every rank; with rel, for every document of at least that grade"
     about: ClassVar = "Counts what the system returned, judged or not."
     user: ClassVar = "An experimenter asks how many documents the system returned."
     ignores: ClassVar = "Ignores ranks, and judgments unless rel is given."
@@ -65,6 +72,12 @@ class NumRet(_Count):
     @property
     def is_binary(self) -> bool:
         return self.rel is not None
+
+    @property
+    def shown_formula(self) -> str:
+        if self.rel is None:
+            return self.formula
+        return rf"|\{{\, d \in \mathrm{{retrieved}} : \mathrm{{grade}}_d \ge {self.rel:g} \,\}}|"
 
     def with_defaults(self, **defaults: Any) -> Self:
         return self  # without rel it counts all: a default must not reach it
@@ -77,6 +90,9 @@ class NumRet(_Count):
     def terms(self, judged: JudgedRun) -> Floats:
         return np.ones(len(judged.rank)) if self.rel is None else (judged.grade >= self.rel).astype(np.float64)
 
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"counted so far": judged.running(self.terms(judged) > 0)}
+
 
 @dataclass(frozen=True, repr=False)
 class NumRel(_Count):
@@ -86,7 +102,9 @@ class NumRel(_Count):
 
     name: ClassVar = "NumRel"
     title: ClassVar = "Documents relevant"
+    grades_help: ClassVar[bool] = True
     formula: ClassVar = r"R"
+    weighting: ClassVar = "none: it does not look at the ranking"
     about: ClassVar = "Counts the relevant documents in the qrels, retrieved or not."
     user: ClassVar = "An experimenter asks how many relevant documents there are to find."
     ignores: ClassVar = "Ignores the run, and degrees of relevance."
@@ -98,6 +116,9 @@ class NumRel(_Count):
 
     def terms(self, judged: JudgedRun) -> Floats:
         return (judged.grade >= self.lowest_relevant).astype(np.float64)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"relevant so far": judged.running(self.terms(judged) > 0)}
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
         """The relevant documents that were not retrieved."""
@@ -113,7 +134,9 @@ class NumRelRet(_Count):
 
     name: ClassVar = "NumRelRet"
     title: ClassVar = "Relevant documents retrieved"
+    grades_help: ClassVar[bool] = True
     formula: ClassVar = r"|\mathrm{relevant} \cap \mathrm{retrieved}|"
+    weighting: ClassVar = "1 for every rank"
     about: ClassVar = "Counts the relevant documents anywhere in the ranking."
     user: ClassVar = "An experimenter asks how many relevant documents were found at all."
     ignores: ClassVar = (
@@ -123,6 +146,9 @@ class NumRelRet(_Count):
 
     def terms(self, judged: JudgedRun) -> Floats:
         return (judged.grade >= self.lowest_relevant).astype(np.float64)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"relevant so far": judged.running(self.terms(judged) > 0)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -134,6 +160,8 @@ class NumNonrelJudgedRet(_Count):
     name: ClassVar = "NumNonrelJudgedRet"
     title: ClassVar = "Judged non-relevant documents retrieved"
     formula: ClassVar = r"|\mathrm{judged\ not\ relevant} \cap \mathrm{retrieved}|"
+    weighting: ClassVar = "1 for every rank"
+    reference: ClassVar = _TREC_EVAL
     about: ClassVar = (
         "Counts what an assessor looked at and refused. Documents without a judgment, or with a negative grade, are "
         "not counted."
@@ -145,3 +173,6 @@ class NumNonrelJudgedRet(_Count):
 
     def terms(self, judged: JudgedRun) -> Floats:
         return ((judged.grade >= 0) & (judged.grade < self.lowest_relevant)).astype(np.float64)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"refused so far": judged.running(self.terms(judged) > 0)}

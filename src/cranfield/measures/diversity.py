@@ -6,6 +6,7 @@ ndeval, the tool of the TREC Web track.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -14,7 +15,8 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints, id_bytes, natural_order
 from cranfield.judged import Bools, JudgedRun
-from cranfield.measures.base import CUTOFF, REL, Flag, Measure, Parameter, share
+from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter, share
+from cranfield.measures.graded import running_sum
 from cranfield.measures.ties import mean_weight
 
 _ALPHA_NDCG = "Clarke et al., Novelty and diversity in information retrieval evaluation, SIGIR 2008"
@@ -23,16 +25,21 @@ _INTENT_AWARE = "Agrawal, Gollapudi, Halverson & Ieong, Diversifying search resu
 _ERR_IA = "Chapelle, Metzler, Zhang & Grinspan, Expected reciprocal rank for graded relevance, CIKM 2009"
 _GREEDY = (
     "The ideal list is made greedily from all judged documents, the largest doc id first among equals, as in ndeval; "
-    "as it need not be the very best, a value above 1 is possible in principle."
+    "as it need not be the very best, values up to e/(e − 1) = 1.58 are possible (up to 2 with repeats=False)."
 )
 _ALPHA = Parameter(
     "how little a further document on the same subtopic is worth: it counts 1 − α of the one before",
     least=0,
     most=1,
     examples=(0.5, 0.3, 0, 1),
+    symbol=r"\alpha",
 )
+# the gain of a set of documents is submodular, so that a greedy list reaches 1 − 1/e of the best sum at every depth,
+# and half of it where of each duplicate group only one may be taken (Fisher, Nemhauser & Wolsey 1978)
+_OVER_GREEDY = math.e / (math.e - 1)
+_OVER_GREEDY_GROUPS = 2.0
+_BY_NOVELTY = "; what a document gains there falls by 1 − α with each one on the same subtopic above it"
 _NOT_ALL_AT_ONCE = "Only documents that are relevant to all subtopics, at every rank, would reach 1."
-_NOT_THE_BEST = "The ideal list is made greedily and need not be the best one, above all if α is near 1."
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,6 +72,7 @@ class _Diverse(Measure):
     # the examples are above 0: a document that was not judged for a subtopic is not relevant to it
     parameters: ClassVar = {"rel": replace(REL, examples=(2, 0.5))}
     tasks: ClassVar[tuple[str, ...]] = ("diversity",)
+    reads_columns: ClassVar = ("subtopic",)
 
     def subtopics(self, judged: JudgedRun, i: int) -> _Subtopics:
         """The subtopics of query i that some document is relevant to."""
@@ -114,6 +122,9 @@ class _Novel(_Diverse):
 
     parameters: ClassVar = {"alpha": _ALPHA, **_Diverse.parameters}
 
+    def rank_weights(self, n: int) -> Floats | None:
+        return self.weight(np.arange(1, n + 1))
+
     def weight(self, rank: Ints) -> Floats:
         """What the gain at a rank is multiplied by."""
         raise AssertionError(f"{type(self).__name__} has no weights")
@@ -134,8 +145,20 @@ class _Novel(_Diverse):
             sums[i] = sum((gains * self.weight(np.arange(1, len(gains) + 1))).tolist())
         return sums
 
+    def ideal_sums(self, judged: JudgedRun, depth: int | None = None) -> Floats:
+        """For each hit the sum that the ideal list reaches down to its rank."""
+        sums = np.zeros(len(judged.rank))
+        for i in range(judged.n):
+            gains = ideal_gains(self.subtopics(judged, i), self.alpha, depth)
+            reached = np.cumsum(np.append(0.0, gains * self.weight(np.arange(1, len(gains) + 1))))
+            hits = slice(int(judged.starts[i]), int(judged.starts[i + 1]))
+            sums[hits] = reached[np.minimum(judged.rank[hits], len(gains))]
+        return sums
+
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return super().columns(judged) | {"gain": self.gains(judged), "weight": self.weight(judged.rank)}
+        sums = running_sum(judged, self.terms(judged))
+        columns = {"gain": self.gains(judged), "weight": self.weight(judged.rank), "sum so far": sums}
+        return super().columns(judged) | columns
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,31 +174,71 @@ class _NovelCut(_Novel):
 
 
 @dataclass(frozen=True, repr=False)
+class _OfIdeal(_Novel):
+    """One that divides by what the ideal list reaches."""
+
+    high: ClassVar[float] = _OVER_GREEDY
+    normaliser_is: ClassVar[str] = "sum of the ideal list"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.repeats:
+            object.__setattr__(self, "high", _OVER_GREEDY_GROUPS)
+
+    def normaliser(self, judged: JudgedRun) -> Floats:
+        return self.ideal(judged, getattr(self, "cutoff", None))
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return super().columns(judged) | {"ideal": self.ideal_sums(judged, getattr(self, "cutoff", None))}
+
+
+@dataclass(frozen=True, repr=False)
 class _Collective(_NovelCut):
     """One that divides by what documents relevant to all subtopics would reach, in any collection."""
 
     raw_at_1: bool = False
 
-    required: ClassVar[tuple[str, ...]] = ("cutoff",)
     parameters: ClassVar = {
         **_NovelCut.parameters,
         "raw_at_1": Flag("leave the sum as it is where k is 1, as ndeval does; it may then exceed 1"),
     }
     lacks: ClassVar = {"perfect": _NOT_ALL_AT_ONCE}
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self._is_raw:
+            object.__setattr__(self, "high", math.inf)
+
+    @property
+    def _is_raw(self) -> bool:
+        return self.raw_at_1 and self.cutoff == 1
+
+    @property
+    def shown_formula(self) -> str:
+        if not self._is_raw:
+            return self.formula
+        return r"\sum_{i=1}^{k} g_i,\quad " + self.formula.rpartition(r",\quad ")[2]
+
+    @property
+    def shown_normaliser(self) -> str:
+        return "" if self._is_raw else "what documents relevant to all subtopics would reach"
+
     def normaliser(self, judged: JudgedRun) -> Floats:
-        if self.raw_at_1 and self.cutoff == 1:
+        if self._is_raw:
             return np.ones(judged.n)
         return self.sizes(judged) * self._most()
 
     def _most(self) -> float:
-        """What a subtopic would gain if every document were relevant to it."""
+        """What a subtopic would gain if every document were relevant to it; 0 if there is no end to it."""
+        if self.cutoff is None and self.alpha == 0:
+            return 0.0
         total, block = 0.0, 100_000
-        for first in range(1, (self.cutoff or 1) + 1, block):
+        for first in range(1, (self.cutoff or MANY) + 1, block):
             rank = np.arange(first, first + block)
             gains = np.power(1 - self.alpha, rank - 1.0) * self.weight(rank)
             total += float(gains.sum())
-            if gains[-1] == 0:  # beyond the cutoff, or too small to count: a cutoff may be a billion
+            # beyond the cutoff, or too small to count: a cutoff may be a billion
+            if gains[-1] == 0 or (self.cutoff is None and gains.sum() < 1e-16 * total):
                 break
         return total
 
@@ -185,6 +248,7 @@ class alpha_DCG(_Collective):
     """The discounted gain of the first k documents, in which a repeated subtopic is worth less each time."""
 
     name: ClassVar = "alpha_DCG"
+    weighting: ClassVar = f"1/log2(1 + i) down to rank k, 0 below{_BY_NOVELTY}"
     aliases: ClassVar[tuple[str, ...]] = ("α_DCG",)
     title: ClassVar = "Discounted cumulated gain with novelty"
     formula: ClassVar = (
@@ -194,7 +258,8 @@ class alpha_DCG(_Collective):
     about: ClassVar = (
         "A user wants to learn of all S subtopics and is served less by a document the more often its subtopics were "
         "seen before (c). Divided by what documents relevant to all subtopics would reach, as in ndeval. At k = 1 "
-        "ndeval does not divide: raw_at_1=True does as it does."
+        "ndeval does not divide: raw_at_1=True does as it does. Without a cutoff the whole list counts, and what it is "
+        "divided by goes on for ever; with α = 0 that has no bound, and the value is 0."
     )
     user: ClassVar = (
         "A user reads k documents, gets tired as in DCG, and is served less by each further document on the same "
@@ -215,6 +280,7 @@ class ERR_IA(_Collective):
     """The expected reciprocal rank at which a user interested in one of the subtopics is satisfied."""
 
     name: ClassVar = "ERR_IA"
+    weighting: ClassVar = f"1/i down to rank k, 0 below{_BY_NOVELTY}"
     title: ClassVar = "Intent-aware expected reciprocal rank"
     formula: ClassVar = (
         r"\frac{\sum_{i=1}^{k} g_i / i}{\sum_{i=1}^{k} S (1-\alpha)^{i-1} / i},\quad "
@@ -223,7 +289,8 @@ class ERR_IA(_Collective):
     about: ClassVar = (
         "A user is interested in one of S subtopics, all equally likely, and stops at a document on it with chance α. "
         "Divided by what documents relevant to all subtopics would reach, as in ndeval. At k = 1 ndeval does not "
-        "divide: raw_at_1=True does as it does."
+        "divide: raw_at_1=True does as it does. Without a cutoff the whole list counts, and what it is divided by "
+        "goes on for ever; with α = 0 that has no bound, and the value is 0."
     )
     user: ClassVar = (
         "A user interested in one of the subtopics, all equally likely, reads down and stops at each document on it "
@@ -240,10 +307,11 @@ class ERR_IA(_Collective):
 
 
 @dataclass(frozen=True, repr=False)
-class alpha_nDCG(_NovelCut):
+class alpha_nDCG(_NovelCut, _OfIdeal):
     """The discounted gain with novelty as a share of that of the ideal list."""
 
     name: ClassVar = "alpha_nDCG"
+    weighting: ClassVar = f"1/log2(1 + i) down to rank k, 0 below{_BY_NOVELTY}"
     aliases: ClassVar[tuple[str, ...]] = ("α_nDCG",)
     title: ClassVar = "Normalised discounted cumulated gain with novelty"
     formula: ClassVar = (
@@ -262,20 +330,17 @@ class alpha_nDCG(_NovelCut):
         "Ignores everything below k, how relevant a document is to a subtopic, and which subtopics are likelier."
     )
     reference: ClassVar = _ALPHA_NDCG
-    lacks: ClassVar = {"range": _NOT_THE_BEST}
 
     def weight(self, rank: Ints) -> Floats:
         return self.inside(rank, 1 / np.log2(rank + 1.0))
 
-    def normaliser(self, judged: JudgedRun) -> Floats:
-        return self.ideal(judged, self.cutoff)
-
 
 @dataclass(frozen=True, repr=False)
-class nERR_IA(_NovelCut):
+class nERR_IA(_NovelCut, _OfIdeal):
     """The intent-aware expected reciprocal rank as a share of that of the ideal list."""
 
     name: ClassVar = "nERR_IA"
+    weighting: ClassVar = f"1/i down to rank k, 0 below{_BY_NOVELTY}"
     title: ClassVar = "Normalised intent-aware expected reciprocal rank"
     formula: ClassVar = (
         r"\frac{\sum_{i=1}^{k} g_i / i}{\sum_{i=1}^{k} g^*_i / i},\quad "
@@ -293,13 +358,9 @@ class nERR_IA(_NovelCut):
         "Ignores everything below k, how relevant a document is to a subtopic, and which subtopics are likelier."
     )
     reference: ClassVar = _ERR_IA
-    lacks: ClassVar = {"range": _NOT_THE_BEST}
 
     def weight(self, rank: Ints) -> Floats:
         return self.inside(rank, 1 / rank.astype(np.float64))
-
-    def normaliser(self, judged: JudgedRun) -> Floats:
-        return self.ideal(judged, self.cutoff)
 
 
 @dataclass(frozen=True, repr=False)
@@ -309,6 +370,8 @@ class NRBP(_Novel):
     beta: float = 0.5
 
     name: ClassVar = "NRBP"
+    weighting: ClassVar = f"β^(i−1){_BY_NOVELTY}"
+    normaliser_is: ClassVar[str] = "what documents relevant to all subtopics would reach, S/(1 − (1 − α)β)"
     title: ClassVar = "Novelty- and rank-biased precision"
     formula: ClassVar = (
         r"\frac{1 - (1-\alpha)\beta}{S} \sum_i g_i\, \beta^{i-1},\quad g_i = \sum_{s \,\ni\, d_i} (1-\alpha)^{c_s(i-1)}"
@@ -329,7 +392,9 @@ class NRBP(_Novel):
     reference: ClassVar = _NRBP
     parameters: ClassVar = {
         **_Novel.parameters,
-        "beta": Parameter("the chance to go on to the next document", least=0, most=1, examples=(0.5, 0.8, 0, 1)),
+        "beta": Parameter(
+            "the chance to go on to the next document", least=0, most=1, examples=(0.5, 0.8, 0, 1), symbol=r"\beta"
+        ),
     }
     lacks: ClassVar[Mapping[Any, str]] = {"perfect": _NOT_ALL_AT_ONCE}
 
@@ -342,10 +407,11 @@ class NRBP(_Novel):
 
 
 @dataclass(frozen=True, repr=False)
-class nNRBP(NRBP):
+class nNRBP(NRBP, _OfIdeal):
     """Novelty- and rank-biased precision as a share of that of the ideal list."""
 
     name: ClassVar = "nNRBP"
+    normaliser_is: ClassVar[str] = "sum of the ideal list"
     title: ClassVar = "Normalised novelty- and rank-biased precision"
     formula: ClassVar = (
         r"\frac{\sum_i g_i\, \beta^{i-1}}{\sum_i g^*_i\, \beta^{i-1}},\quad "
@@ -360,7 +426,7 @@ class nNRBP(NRBP):
         "each further one on that subtopic."
     )
     ignores: ClassVar = "Ignores how relevant a document is to a subtopic, and which subtopics are likelier."
-    lacks: ClassVar = {"range": _NOT_THE_BEST}
+    lacks: ClassVar = {}
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         return self.ideal(judged)
@@ -373,6 +439,10 @@ class AP_IA(_Diverse):
     cutoff: int | None = None
 
     name: ClassVar = "AP_IA"
+    normaliser_is: ClassVar[str] = "subtopics, S"
+    weighting: ClassVar = (
+        "depends on the ranking: a document at rank i weighs P_s@i/(R_s·S) for each subtopic s that it is relevant to"
+    )
     aliases: ClassVar = ("MAP_IA",)
     title: ClassVar = "Intent-aware average precision"
     formula: ClassVar = r"\frac{1}{S} \sum_s \frac{1}{R_s} \sum_{i=1}^{k} \mathrm{rel}_s(i) \cdot P_s@i"
@@ -402,6 +472,19 @@ class AP_IA(_Diverse):
                 terms[hit] = sum((found[places] / relevant[places]).tolist()) / judged.rank[hit]
         return terms if self.cutoff is None else np.where(judged.rank <= self.cutoff, terms, 0.0)
 
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        """For each subtopic of a document the precision at its rank, and how many documents there are on it."""
+        precision, number = [], []
+        for i in range(judged.n):
+            relevant = self.subtopics(judged, i).relevant()
+            found = np.zeros(len(relevant))
+            for hit, places in enumerate(self.covered(judged, i), int(judged.starts[i])):
+                found[places] += 1
+                precision.append(", ".join(f"{n / judged.rank[hit]:.4g}" for n in found[places]))
+                number.append(", ".join(f"{n:g}" for n in relevant[places]))
+        shown = {"P_s@i": np.array(precision, dtype=object), "R_s": np.array(number, dtype=object)}
+        return super().columns(judged) | shown
+
     def normaliser(self, judged: JudgedRun) -> Floats:
         return self.sizes(judged)
 
@@ -413,11 +496,13 @@ class P_IA(_Diverse):
     cutoff: int | None = None
 
     name: ClassVar = "P_IA"
+    weighting: ClassVar = "1/k down to rank k, 0 below; without a cutoff k is the length of the list"
     title: ClassVar = "Intent-aware precision at k"
     formula: ClassVar = r"\frac{1}{k\,S} \sum_{i=1}^{k} |\{\, s : d_i \text{ is relevant to } s \,\}|"
     about: ClassVar = (
         "Each subtopic is a query of its own, and all are equally likely. A list shorter than k counts as filled up "
-        "with non-relevant documents. A second document on a subtopic is worth as much as the first."
+        "with non-relevant documents; without a cutoff k is the length of the list. A second document on a subtopic "
+        "is worth as much as the first."
     )
     user: ClassVar = (
         "A user interested in one of the subtopics, all equally likely, reads k documents and counts those on it."
@@ -427,19 +512,30 @@ class P_IA(_Diverse):
         "documents there are on each."
     )
     reference: ClassVar = _INTENT_AWARE
-    required: ClassVar = ("cutoff",)
     parameters: ClassVar = {"cutoff": CUTOFF, **_Diverse.parameters}
     lacks: ClassVar = {"perfect": _NOT_ALL_AT_ONCE}
 
     def terms(self, judged: JudgedRun) -> Floats:
         return self._counts(judged) * self._inside(judged.rank)
 
+    @property
+    def shown_normaliser(self) -> str:
+        return "subtopics times documents " + ("retrieved" if self.cutoff is None else "read, S·k")
+
+    def rank_weights(self, n: int) -> Floats | None:
+        return None if self.cutoff is None else self._inside(np.arange(1, n + 1)) / self.cutoff
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return super().columns(judged) | {"relevances so far": running_sum(judged, self.terms(judged))}
+
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return self.sizes(judged) * float(self.cutoff or 1)
+        return self.sizes(judged) * (judged.retrieved if self.cutoff is None else float(self.cutoff))
 
     def expected(self, judged: JudgedRun) -> Floats:
-        sums = judged.total(self._counts(judged) * mean_weight(judged, self._inside))
-        return share(sums, self.normaliser(judged))
+        return share(judged.total(self.expected_terms(judged)), self.normaliser(judged))
+
+    def expected_terms(self, judged: JudgedRun) -> Floats:
+        return self._counts(judged) * mean_weight(judged, self._inside)
 
     def _counts(self, judged: JudgedRun) -> Floats:
         """To how many subtopics each hit is relevant."""
@@ -447,7 +543,7 @@ class P_IA(_Diverse):
         return np.array(counts, dtype=np.float64)
 
     def _inside(self, rank: Ints) -> Floats:
-        return (rank <= (self.cutoff or 1)).astype(np.float64)
+        return (rank <= (self.cutoff or MANY)).astype(np.float64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -457,6 +553,10 @@ class StRecall(_Diverse):
     cutoff: int | None = None
 
     name: ClassVar = "StRecall"
+    normaliser_is: ClassVar[str] = "subtopics, S"
+    weighting: ClassVar = (
+        "depends on the ranking: 1/S for each subtopic that a document within k is the first to be relevant to"
+    )
     title: ClassVar = "Subtopic recall"
     formula: ClassVar = r"\frac{1}{S} \left| \bigcup_{i=1}^{k} \{\, s : d_i \text{ is relevant to } s \,\} \right|"
     about: ClassVar = (
@@ -478,6 +578,9 @@ class StRecall(_Diverse):
         new = [n for i in range(judged.n) for n in first_time(self.covered(judged, i))]
         inside: Bools = judged.rank <= (np.inf if self.cutoff is None else self.cutoff)
         return np.where(inside, np.array(new, dtype=np.float64), 0.0)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return super().columns(judged) | {"subtopics so far": running_sum(judged, self.terms(judged))}
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         return self.sizes(judged)

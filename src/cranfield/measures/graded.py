@@ -31,13 +31,33 @@ class Gained(Measure):
         "gain": Gain(
             "the gain of a grade: the grade, 2^grade − 1, or {grade: gain}",
             choices=("linear", "exp"),
-            examples=("exp", {1: 0.3, 3: 9}),
+            examples=("exp", {1: 0.3, 3: 9}, {0: -1}),
+            symbol="g",
         ),
     }
     synonyms: ClassVar = {
         "dcg": {"log2": ("gain", "linear"), "exp-log2": ("gain", "exp")},
         "gains": {None: ("gain", None)},
     }
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.gain, Mapping) and min(self.gain.values(), default=0.0) < 0:
+            # what costs more than all there is to gain brings any value below 0
+            object.__setattr__(self, "low", min(self.low, self.lowest_of_negative_gains))
+
+    lowest_of_negative_gains: ClassVar[float] = -math.inf  # how low values get where a document may cost something
+
+    @property
+    def shown_formula(self) -> str:
+        return self.formula + (r",\quad g_i = 2^{\mathrm{grade}_i} - 1" if self.gain == "exp" else self._mapped_gains())
+
+    def _mapped_gains(self) -> str:
+        """The gains that a map gives, as a formula."""
+        if not isinstance(self.gain, Mapping):
+            return ""
+        given = (rf"{gain:g} \text{{ for grade }} {grade:g}" for grade, gain in self.gain.items())
+        return r",\quad g_i = " + r",\ ".join(given)
 
     def gains(self, grades: Floats) -> Floats:
         """The gain of each grade; a negative grade gains nothing unless a map says otherwise."""
@@ -71,7 +91,9 @@ class CG(Gained):
 
     name: ClassVar = "CG"
     title: ClassVar = "Cumulated gain"
+    grades_help: ClassVar[bool] = True
     formula: ClassVar = r"\sum_{i=1}^{k} g_i"
+    weighting: ClassVar[str] = "1 down to rank k, 0 below"
     about: ClassVar = "A user adds up what each document gives, wherever it stands in the first k."
     user: ClassVar = "A user reads k documents and adds up what each of them gives."
     ignores: ClassVar = (
@@ -98,11 +120,22 @@ class CG(Gained):
         return columns
 
     def expected(self, judged: JudgedRun) -> Floats:
-        weight = mean_weight(judged, lambda rank: np.where(self._inside(rank), 1 / self.divisor(rank), 0.0))
+        return share(judged.total(self.expected_terms(judged)), self.normaliser(judged))
+
+    def expected_terms(self, judged: JudgedRun) -> Floats:
         # a document without a tie adds the same bits as in per_query
-        tied = self.gains(judged.grade) * weight
-        sums = judged.total(np.where(judged.tie_size > 1, tied, self.terms(judged)))
-        return share(sums, self.normaliser(judged))
+        tied = self.gains(judged.grade) * self._mean_weights(judged)
+        return np.where(judged.tie_size > 1, tied, self.terms(judged))
+
+    def expected_columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {
+            "gain": self.gains(judged.grade),
+            "mean discount": self._mean_weights(judged),
+            "sum so far": running_sum(judged, self.expected_terms(judged)),
+        }
+
+    def _mean_weights(self, judged: JudgedRun) -> Floats:
+        return mean_weight(judged, lambda rank: np.where(self._inside(rank), 1 / self.divisor(rank), 0.0))
 
     def rank_weights(self, n: int) -> Floats | None:
         rank = np.arange(1, n + 1)
@@ -127,8 +160,10 @@ class NCG(CG):
 
     name: ClassVar = "NCG"
     title: ClassVar = "Normalised cumulated gain"
+    grades_help: ClassVar[bool] = False
     normaliser_is: ClassVar[str] = "CG of the best ranking"
     formula: ClassVar = r"\frac{\mathrm{CG}@k}{\mathrm{ideal\ CG}@k}"
+    weighting: ClassVar = "the same down to rank k, 0 below, as a share of the CG of the best ranking"
     about: ClassVar = "What share of the gain that k documents could give was had: a graded recall at k."
     user: ClassVar = "A user reads k documents and asks for what share of the gain that k documents could have given."
     ignores: ClassVar = "Ignores the order within the first k and everything below."
@@ -151,6 +186,7 @@ class DCG(CG):
     name: ClassVar = "DCG"
     title: ClassVar = "Discounted cumulated gain"
     formula: ClassVar = r"\sum_{i=1}^{k} \frac{g_i}{\log_2(1 + i)}"
+    weighting: ClassVar = "1/log2(1 + i) down to rank k, 0 below, unless another discount is asked for"
     about: ClassVar = (
         "A user goes down the list and gets tired: the deeper a document, the less of its gain is had. The gain is "
         "the grade, or 2^grade − 1 with gain='exp', or as a map says; the discount log(1+i), log(max(i,base)) or 1/i."
@@ -170,14 +206,15 @@ class DCG(CG):
 
     @property
     def shown_formula(self) -> str:
-        if (self.gain, self.discount, self.base) == ("linear", "log(1+i)", 2.0):
-            return self.formula
+        if (self.discount, self.base) == ("log(1+i)", 2.0) and self.gain != "exp":
+            return self.formula + self._mapped_gains()
         gain = "2^{g_i} - 1" if self.gain == "exp" else "g_i"
         base = "" if self.base == math.e else f"{self.base:g}"
         log = rf"\log_{{{base}}}" if base else r"\ln"
         below = {"1/i": "i", "log(1+i)": rf"{log}(1 + i)"}.get(self.discount, rf"{log} \max(i, {base or 'e'})")
         terms = rf"\sum_{{i=1}}^{{k}} \frac{{{gain}}}{{{below}}}"
-        return terms if self.formula == DCG.formula else rf"\frac{{{terms}}}{{\mathrm{{ideal}}}}"
+        whole = terms if self.formula == DCG.formula else rf"\frac{{{terms}}}{{\mathrm{{ideal}}}}"
+        return whole + self._mapped_gains()
 
     def divisor(self, rank: Ints) -> Floats:
         if self.discount == "1/i":
@@ -194,8 +231,10 @@ class nDCG(DCG):
     name: ClassVar = "nDCG"
     aliases: ClassVar = ("NDCG",)
     title: ClassVar = "Normalised discounted cumulated gain"
+    grades_help: ClassVar[bool] = False
     normaliser_is: ClassVar[str] = "DCG of the best ranking"
     formula: ClassVar = r"\frac{\mathrm{DCG}@k}{\mathrm{ideal\ DCG}@k}"
+    weighting: ClassVar = "that of DCG, 1/log2(1 + i), as a share of the DCG of the best ranking"
     about: ClassVar = (
         "DCG as a share of the best possible, so that queries with few and with many relevant documents count alike. "
         "The ideal ranking is made of all judged documents and cut at k as well. 0 where nothing is relevant."
@@ -250,7 +289,10 @@ class IdealDCG(_WholeList):
 
     name: ClassVar = "IdealDCG"
     title: ClassVar = "Ideal discounted cumulated gain"
+    grades_help: ClassVar[bool] = True
     formula: ClassVar = r"\sum_{i} \frac{g^*_i}{\log_2(1 + i)}"
+    weighting: ClassVar = "none: it does not look at the ranking; the best one has 1/log2(1 + i) at rank i"
+    lowest_of_negative_gains: ClassVar = 0.0
     about: ClassVar = (
         "No measure of a run: what nDCG divides by, from all judged documents by falling gain. Queries with much to "
         "find have a high one."
@@ -287,7 +329,12 @@ class nDCG_rel(_WholeList):
 
     name: ClassVar = "nDCG_rel"
     title: ClassVar = "nDCG averaged over relevant documents"
-    normaliser_is: ClassVar[str] = "judged documents with a gain"
+    normaliser_is: ClassVar[str] = "judged documents with a gain, p"
+    weighting: ClassVar = (
+        "depends on the ranking: a document at rank j weighs 1/log2(1 + j) in nDCG@i for each document with a gain, at "
+        "a rank i ≥ j, and the value is the mean of these"
+    )
+    lowest_of_negative_gains: ClassVar = 0.0
     formula: ClassVar = (
         r"\frac{1}{p} \sum_{d} \frac{\mathrm{DCG}@\mathrm{rank}(d)}{\mathrm{ideal\ DCG}@\mathrm{rank}(d)}"
     )
@@ -344,8 +391,16 @@ class Rndcg(_WholeList):
 
     name: ClassVar = "Rndcg"
     title: ClassVar = "nDCG averaged over the levels of gain"
-    normaliser_is: ClassVar[str] = "ranks looked at"
-    formula: ClassVar = r"\frac{1}{|K|} \sum_{k \in K} \frac{\mathrm{DCG}@k}{\mathrm{ideal\ DCG}@k}"
+    beyond_rel: ClassVar[bool] = True
+    normaliser_is: ClassVar[str] = "ranks looked at, |K|"
+    formula: ClassVar = (
+        r"\frac{1}{|K|} \sum_{k \in K} \frac{\mathrm{DCG}@k}{\mathrm{ideal\ DCG}@k},\quad "
+        r"K = \{\, k : g^*_k > g^*_{k+1} \,\} \cup \{\, n : n > p \,\}"
+    )
+    weighting: ClassVar = (
+        "1/log2(1 + i) in nDCG@k for each of the ranks k ≥ i where the gain of the best ranking falls or the list "
+        "ends; the value is the mean of these"
+    )
     about: ClassVar = (
         "To nDCG what R-precision is to precision: with a highly and b somewhat relevant documents it looks at ranks "
         "a, a + b and the end of the list. trec_eval leaves the end out where the list is just one document longer "
@@ -364,6 +419,11 @@ class Rndcg(_WholeList):
             choices=("list", "trec_eval"),
         ),
     }
+
+    @property
+    def shown_formula(self) -> str:
+        shown = super().shown_formula
+        return shown.replace("n > p", "n > p + 1") if self.end == "trec_eval" else shown
 
     def per_query(self, judged: JudgedRun) -> Floats:
         return np.array([sum(at.values()) / len(at) if at else 0.0 for at in self._points(judged)])
@@ -409,6 +469,7 @@ class G(Gained):
     title: ClassVar = "Normalised gain"
     normaliser_is: ClassVar[str] = "all that could be gained"
     formula: ClassVar = r"\frac{1}{\sum_i g^*_i} \sum_i \frac{g_i}{\log_2(2 + c_i - G_i)}"
+    weighting: ClassVar = "depends on the ranking: 1/log2(2 + c − G) at a rank down to which c was paid and G gained"
     about: ClassVar = (
         "A user pays for each document what the best one would give there (at least 1); what was paid beyond what was "
         "gained makes later gains less worth. Unlike nDCG, a rank costs nothing after a good document."
@@ -448,6 +509,9 @@ class BinG(Measure):
     title: ClassVar = "Normalised gain, binary"
     normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{1}{R} \sum_i \frac{\mathrm{rel}_i}{\log_2(2 + n_i)}"
+    weighting: ClassVar = (
+        "depends on the ranking: 1/(R log2(2 + n)) for a relevant document with n non-relevant ones above it"
+    )
     about: ClassVar = (
         "As G with relevant and not relevant: a user is tired only by documents that are not relevant (n above). "
         "Unjudged documents count as not relevant."

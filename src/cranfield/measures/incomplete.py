@@ -24,6 +24,10 @@ class Bpref(Measure):
     title: ClassVar = "Binary preference"
     normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{1}{R} \sum_{r} \left( 1 - \frac{\min(n_r, R)}{\min(N, R)} \right)"
+    weighting: ClassVar[str] = (
+        "depends on the ranking: (1 − min(n, R)/min(N, R))/R for a relevant document with n of the N judged "
+        "non-relevant ones above it"
+    )
     about: ClassVar = (
         "For each relevant document retrieved, how many of the judged non-relevant ones (at most R) are above it. "
         "Documents without a judgment, or with a negative grade, are passed over."
@@ -50,7 +54,8 @@ class Bpref(Measure):
         return judged.relevant(self.lowest_relevant)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"judged non-relevant so far": self._above(judged)}
+        relevant = judged.running(judged.grade >= self.lowest_relevant)
+        return {"relevant so far": relevant, "judged non-relevant so far": self._above(judged)}
 
     def _others(self, judged: JudgedRun) -> Floats:
         """How many documents of each query are judged non-relevant."""
@@ -69,6 +74,7 @@ class Judged(Measure):
     name: ClassVar = "Judged"
     title: ClassVar = "Judged documents"
     normaliser_is: ClassVar[str] = "documents looked at, min(k, retrieved)"
+    weighting: ClassVar = "1/min(k, retrieved) down to rank k, 0 below"
     formula: ClassVar = r"\frac{|\mathrm{judged} \cap \mathrm{top}_k|}{\min(k, |\mathrm{retrieved}|)}"
     about: ClassVar = (
         "No measure of quality: says how far the others can be trusted. A negative grade is no judgment "
@@ -88,13 +94,19 @@ class Judged(Measure):
     def normaliser(self, judged: JudgedRun) -> Floats:
         return np.minimum(judged.retrieved, np.inf if self.cutoff is None else self.cutoff).astype(np.float64)
 
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        seen = judged.running(judged.grade >= 0)
+        return {"judged so far": seen, "share so far": seen / judged.rank}
+
     def expected(self, judged: JudgedRun) -> Floats:
+        return share(judged.total(self.expected_terms(judged)), self.normaliser(judged))
+
+    def expected_terms(self, judged: JudgedRun) -> Floats:
         limit = self.cutoff
         inside = mean_weight(
             judged, lambda rank: np.ones(len(rank)) if limit is None else (rank <= limit).astype(np.float64)
         )
-        sums = judged.total(np.where(judged.grade >= 0, inside, 0.0))
-        return share(sums, self.normaliser(judged))
+        return np.where(judged.grade >= 0, inside, 0.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,6 +123,7 @@ class InfAP(Measure):
         r"\frac{1}{R} \sum_{i} \mathrm{rel}_i \left( \frac{1}{i} + \frac{i-1}{i} \cdot \frac{p}{i-1} \cdot "
         r"\frac{r + \varepsilon}{r + n + 2 \varepsilon} \right)"
     )
+    weighting: ClassVar = "depends on the ranking: a relevant document at rank i weighs the estimated P@i, divided by R"
     about: ClassVar = (
         "The precision at a relevant document is what to expect if those above it that were pooled (p) are relevant "
         "as often as those judged (r relevant, n not). What was never pooled counts as not relevant. For a stratified "
@@ -167,6 +180,7 @@ class Unjudged(Measure):
     name: ClassVar = "Unjudged"
     title: ClassVar = "Unjudged documents"
     normaliser_is: ClassVar[str] = "documents looked at, k"
+    weighting: ClassVar = "1/k down to rank k, 0 below"
     formula: ClassVar = r"\frac{|\mathrm{top}_k \setminus \mathrm{judged}|}{k}"
     about: ClassVar = (
         "No measure of quality: a warning that the others rest on guesses. A list shorter than k counts as filled up "
@@ -190,10 +204,23 @@ class Unjudged(Measure):
         """One for each unjudged document; only a dense join has them all."""
         return (~(judged.grade >= 0) & (judged.rank <= (self.cutoff or 1))).astype(np.float64)
 
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        unseen = judged.running(~(judged.grade >= 0))
+        return {"unjudged so far": unseen, "share so far": unseen / judged.rank}
+
+    def rank_weights(self, n: int) -> Floats | None:
+        return np.where(np.arange(n) < (self.cutoff or 1), 1 / (self.cutoff or 1), 0.0)
+
     def normaliser(self, judged: JudgedRun) -> Floats:
         return np.full(judged.n, float(self.cutoff or 1))
 
+    def expected_terms(self, judged: JudgedRun) -> Floats | None:
+        return np.where(judged.grade >= 0, 0.0, self._chances(judged))
+
+    def _chances(self, judged: JudgedRun) -> Floats:
+        """The chance of each hit to be among the first k."""
+        return mean_weight(judged, lambda rank: (rank <= (self.cutoff or 1)).astype(np.float64))
+
     def expected(self, judged: JudgedRun) -> Floats:
-        inside = mean_weight(judged, lambda rank: (rank <= (self.cutoff or 1)).astype(np.float64))
-        seen = judged.total(np.where(judged.grade >= 0, inside, 0.0))
+        seen = judged.total(np.where(judged.grade >= 0, self._chances(judged), 0.0))
         return share(np.minimum(judged.retrieved, self.cutoff or 1) - seen, self.normaliser(judged))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -22,6 +22,7 @@ class OfGroup:
     """One query judged by one group: its join, and which hits of the whole join that has."""
 
     query: int
+    name: str
     hits: Ints
     judged: JudgedRun
 
@@ -35,10 +36,10 @@ def by_group(judged: JudgedRun) -> Iterator[OfGroup]:
         for group, doc, grade in zip(qrels.subtopics[rows], qrels.docs[rows], qrels.grades[rows], strict=True):
             grades.setdefault(str(group), {})[str(doc)] = float(grade)
         for group in sorted(grades, key=id_bytes):
-            yield _of_group(judged, i, grades[group])
+            yield _of_group(judged, i, group, grades[group])
 
 
-def _of_group(judged: JudgedRun, i: int, grades: dict[str, float]) -> OfGroup:
+def _of_group(judged: JudgedRun, i: int, group: str, grades: dict[str, float]) -> OfGroup:
     docs = judged.judged_docs(i)
     first, last = int(judged.starts[i]), int(judged.starts[i + 1])
     names = [docs[number] if number >= 0 else None for number in judged.doc[first:last].tolist()]
@@ -59,7 +60,7 @@ def _of_group(judged: JudgedRun, i: int, grades: dict[str, float]) -> OfGroup:
         ideal_starts=np.array([0, len(ideal)]),
         qrels_at=judged.qrels_at[i : i + 1],
     )
-    return OfGroup(i, hits, part)
+    return OfGroup(i, group, hits, part)
 
 
 @dataclass(frozen=True, repr=False)
@@ -68,6 +69,7 @@ class _OverGroups(Measure):
 
     reference: ClassVar = _TREC_EVAL
     tasks: ClassVar = ("several assessors",)
+    reads_columns: ClassVar = ("subtopic",)
     lacks: ClassVar = {
         "perfect": "What one group finds relevant stands below what another does.",
         "swap": "A document may be better for one group and unjudged by another.",
@@ -96,6 +98,22 @@ class _OverGroups(Measure):
                 terms[hits] += measure.terms(shown) / whole
         return terms
 
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        """Whom each document is relevant to, and what it adds to the measure of each of these groups."""
+        measure = self.of_group()
+        groups: list[list[str]] = [[] for _ in judged.rank]
+        added: list[list[str]] = [[] for _ in judged.rank]
+        for part in by_group(judged):
+            shown = measure.shown_list(part.judged)
+            hits = part.hits[part.judged.grade >= 0] if self.judged_only else part.hits
+            whole = float(measure.normaliser(shown)[0])
+            for hit, term, grade in zip(hits.tolist(), measure.terms(shown).tolist(), shown.grade, strict=True):
+                if grade >= measure.lowest_relevant:
+                    groups[hit].append(part.name)
+                    added[hit].append(f"{term / whole:.4g}")
+        columns = {"relevant to": groups, f"added to {measure.name}_j": added}
+        return {name: np.array([", ".join(cell) for cell in column], dtype=object) for name, column in columns.items()}
+
     def expected(self, judged: JudgedRun) -> Floats | None:
         values = [(part, self.of_group().expected_values(part.judged)) for part in by_group(judged)]
         known = [(part, float(value[0])) for part, value in values if value is not None]
@@ -118,6 +136,7 @@ class GroupAP(_OverGroups):
     name: ClassVar = "GroupAP"
     title: ClassVar = "Average precision over judgment groups"
     formula: ClassVar = r"\frac{1}{|J|} \sum_{j \in J} \mathrm{AP}_j"
+    weighting: ClassVar = "depends on the ranking: for each group of judges as in AP, the mean over groups"
     about: ClassVar = (
         "Users disagree on what is relevant: each group of judgments (the second column of the qrels) is a user, and "
         "all users of a query count alike. A group that found nothing relevant contributes 0."
@@ -145,6 +164,7 @@ class GroupP(_OverGroups):
     name: ClassVar = "GroupP"
     title: ClassVar = "Precision at k over judgment groups"
     formula: ClassVar = r"\frac{1}{|J|} \sum_{j \in J} P_j@k"
+    weighting: ClassVar = "1/k down to rank k, 0 below"
     about: ClassVar = (
         "Users disagree on what is relevant: the share of the first k documents that a user, drawn from the groups of "
         "judgments (the second column of the qrels), finds relevant."
@@ -159,6 +179,9 @@ class GroupP(_OverGroups):
     def of_group(self) -> Measure:
         return P(rel=self.rel, cutoff=self.cutoff, judged_only=self.judged_only)
 
+    def rank_weights(self, n: int) -> Floats | None:
+        return self.of_group().rank_weights(n)
+
 
 @dataclass(frozen=True, repr=False)
 class GroupRprecMult(_OverGroups):
@@ -170,6 +193,9 @@ class GroupRprecMult(_OverGroups):
     name: ClassVar = "GroupRprecMult"
     title: ClassVar = "Precision at a multiple of R over judgment groups"
     formula: ClassVar = r"\frac{1}{|J|} \sum_{j \in J} P_j@\lfloor x R_j + 0.9 \rfloor"
+    weighting: ClassVar = (
+        "for each group of judges 1/k down to rank k = ⌊xR + 0.9⌋, R being what is relevant to it; the mean over groups"
+    )
     about: ClassVar = (
         "Users disagree on what is relevant: each reads in proportion to what there is to find for them. Groups are "
         "those of the second column of the qrels."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, ClassVar
@@ -14,6 +15,7 @@ from cranfield.judged import Bools, JudgedRun
 from cranfield.measures.base import CUTOFF, REL, Flag, Measure, Parameter, share
 
 LONGEST = "longest"
+_RBO = r"\mathrm{RBO}(a, b) = \frac{\sum_{d=1}^{n} p^{d-1} |a_{1..d} \cap b_{1..d}| / d}{\sum_{d=1}^{n} p^{d-1}}"
 
 
 class _Depth(Parameter):
@@ -43,7 +45,11 @@ class Compat(Measure):
     title: ClassVar = "Compatibility with the ideal ranking"
     formula: ClassVar = (
         r"\frac{\mathrm{RBO}(\mathrm{run}, \mathrm{ideal})}{\mathrm{RBO}(\mathrm{ideal}, \mathrm{ideal})},\quad "
-        r"\mathrm{RBO}(a, b) = \frac{\sum_{d} p^{d-1} |a_{1..d} \cap b_{1..d}| / d}{\sum_{d} p^{d-1}}"
+        r"\mathrm{RBO}(a, b) = \frac{\sum_{d=1}^{n} p^{d-1} |a_{1..d} \cap b_{1..d}| / d}{\sum_{d=1}^{n} p^{d-1}}"
+    )
+    weighting: ClassVar[str] = (
+        "in proportion to p^(d−1)/d for each document that both lists have down to depth d, so that one at rank i "
+        "counts at all depths from i on"
     )
     about: ClassVar = (
         "A user compares the list with the best one from the top and goes on to the next depth with chance p. "
@@ -63,12 +69,25 @@ class Compat(Measure):
         "Clarke, Vtyurina & Smucker, Assessing top-k preferences, TOIS 39, 2021; "
         "Clarke, Smucker & Vtyurina, Offline evaluation by maximum similarity to an ideal ranking, CIKM 2020"
     )
-    tasks: ClassVar = ("graded", "web")
+    tasks: ClassVar[tuple[str, ...]] = ("graded", "web")
     parameters: ClassVar = {
         "p": Parameter("the chance to go on to the next depth", least=0, most=1, examples=(0.8, 0.95)),
         "normalize": Flag("divide by the value of the ideal list, so that it has 1"),
-        "depth": _Depth("the last depth compared", least=1, most=10**6, whole=True, examples=(10, LONGEST)),
+        "depth": _Depth("the last depth compared", least=1, most=10**6, whole=True, examples=(10, LONGEST), symbol="n"),
     }
+
+    @property
+    def shown_formula(self) -> str:
+        own = r"\mathrm{RBO}(\mathrm{run}, \mathrm{ideal})"
+        value = rf"\frac{{{own}}}{{\mathrm{{RBO}}(\mathrm{{ideal}}, \mathrm{{ideal}})}}" if self.normalize else own
+        return r",\quad ".join([value, _RBO, *self._depth_formula()])
+
+    def _depth_formula(self) -> list[str]:
+        return [r"n = \max(|a|, |b|)"] if self.depth == LONGEST else []
+
+    @property
+    def shown_normaliser(self) -> str:
+        return "sum of the ideal list" if self.normalize else "chances to come to each depth, added up"
 
     def per_query(self, judged: JudgedRun) -> Floats:
         each = [self._parts(judged, i) for i in range(judged.n)]
@@ -152,8 +171,12 @@ class Compat(Measure):
 
     def _parts(self, judged: JudgedRun, i: int) -> _Parts:
         since, length = self.in_common(judged, i)
-        depth = self.depth if isinstance(self.depth, int) else max(int(judged.retrieved[i]), length)
-        return _Parts(length, since, np.power(self.p, np.arange(depth, dtype=np.float64)))
+        chances = np.power(self.p, np.arange(self.last_depth(judged, i, length), dtype=np.float64))
+        return _Parts(length, since, chances)
+
+    def last_depth(self, judged: JudgedRun, i: int, length: int) -> int:
+        """How deep the lists are compared, the ideal one being so long."""
+        return self.depth if isinstance(self.depth, int) else max(int(judged.retrieved[i]), length)
 
     def _by_rank(self, judged: JudgedRun, columns: list[Floats]) -> Floats:
         """A column by rank, from one list of depths a query; 0 beyond the last depth."""
@@ -196,6 +219,84 @@ class CompatByScore(Compat):
 
 
 @dataclass(frozen=True, repr=False)
+class DivCompat(Compat):
+    """How much the ranking overlaps with one that covers all subtopics in turn, the first depths most."""
+
+    normalize: bool = False
+    depth: int | str = 100
+
+    name: ClassVar = "DivCompat"
+    aliases: ClassVar[tuple[str, ...]] = ()
+    title: ClassVar = "Compatibility with a diverse ranking"
+    formula: ClassVar = (
+        rf"\mathrm{{RBO}}(\mathrm{{run}}, \mathrm{{ideal}}),\quad {_RBO},\quad n = \min(100, \max(|a|, |b|))"
+    )
+    about: ClassVar = (
+        "As Compat, but the ideal list is made for many users, each with a subtopic (second column of the qrels): next "
+        "comes the document that is relevant to most of those subtopics that were covered least and have documents "
+        "left; of equals the one the run has higher. Depths end with the longer list, at the latest at 100, as in "
+        "Clarke's program; not divided by the value of the ideal list unless normalize=True. 0 where no grade is "
+        "positive (Clarke leaves such queries out)."
+    )
+    user: ClassVar = (
+        "A user compares the list with one that serves all subtopics in turn, from the top, and goes on from each "
+        "depth to the next with chance p."
+    )
+    ignores: ClassVar = (
+        "Ignores degrees of relevance, and the order within a depth beyond which documents both lists have there."
+    )
+    reference: ClassVar = (
+        "Clarke, Smucker & Vtyurina, Offline evaluation by maximum similarity to an ideal ranking, CIKM 2020"
+    )
+    tasks: ClassVar = ("diversity",)
+    reads_columns: ClassVar = ("subtopic",)
+    lacks: ClassVar = {
+        "swap": "The ideal list covers subtopics in turn and follows the run among equals, whatever the grades.",
+        "perfect": "The value of the ideal list is less than 1 unless it is divided by itself (normalize=True).",
+    }
+
+    def _depth_formula(self) -> list[str]:
+        return super()._depth_formula() or [rf"n = \min({self.depth}, \max(|a|, |b|))"]
+
+    def in_common(self, judged: JudgedRun, i: int) -> tuple[Ints, int]:
+        return self.in_common_by_doc(judged, i)
+
+    def ideal(self, judged: JudgedRun, i: int) -> list[int]:
+        rank, subtopics = self.ranks(judged, i), self._subtopics(judged, i)
+        # what was not retrieved stays in the order it had the round before, at first that of the qrels
+        left, ideal = sorted(subtopics, key=lambda doc: rank.get(doc, np.inf)), list[int]()
+        open_ones = Counter(name for names in subtopics.values() for name in names)
+        covered = dict.fromkeys(open_ones, 0)
+        while left:
+            least = min(covered[name] for name in open_ones)
+            wanted = {name for name in open_ones if covered[name] == least}
+            left.sort(key=lambda doc: rank.get(doc, np.inf))
+            left.sort(key=lambda doc: -len(subtopics[doc] & wanted))
+            best = left.pop(0)
+            ideal.append(best)
+            for name in subtopics[best]:
+                covered[name] += 1
+                open_ones[name] -= 1
+            open_ones = +open_ones
+        return ideal
+
+    def _subtopics(self, judged: JudgedRun, i: int) -> dict[int, set[str]]:
+        """What each document is relevant to; a duplicate group counts as its best document."""
+        qrels, stands_for = judged.sources.qrels, self._stands_for(judged, i)
+        number = {doc: stands_for[k] for k, doc in enumerate(judged.judged_docs(i))}
+        rows = qrels.rows_of(int(judged.qrels_at[i]))
+        found: dict[int, set[str]] = {}
+        for doc, subtopic, grade in zip(qrels.docs[rows], qrels.subtopics[rows], qrels.grades[rows], strict=True):
+            if grade > 0:
+                found.setdefault(number[doc], set()).add(str(subtopic))
+        return found
+
+    def last_depth(self, judged: JudgedRun, i: int, length: int) -> int:
+        longest = super().last_depth(judged, i, length) if self.depth == LONGEST else self.depth
+        return min(int(longest), max(int(judged.retrieved[i]), length))
+
+
+@dataclass(frozen=True, repr=False)
 class PGC(Compat):
     """How much the ranking overlaps with the order that preferences between documents make, the first depths most."""
 
@@ -205,7 +306,7 @@ class PGC(Compat):
     name: ClassVar = "PGC"
     aliases: ClassVar[tuple[str, ...]] = ()
     title: ClassVar = "Preference graph compatibility"
-    formula: ClassVar = r"\mathrm{RBO}(\mathrm{run}, \mathrm{ideal})"
+    formula: ClassVar = rf"\mathrm{{RBO}}(\mathrm{{run}}, \mathrm{{ideal}}),\quad {_RBO}"
     about: ClassVar = (
         "As Compat, but the ideal list comes from preferences, which may contradict each other: of each judgment group "
         "and subgroup of five-column qrels (of each subtopic of others), a document of a higher level is preferred to "
@@ -226,6 +327,7 @@ class PGC(Compat):
         "Clarke, Luo & Smucker, Evaluation measures based on preference graphs, SIGIR 2021; "
         "Eades, Lin & Smyth, A fast and effective heuristic for the feedback arc set problem, IPL 47, 1993"
     )
+    reads_columns: ClassVar = ("subtopic", "subgroup")
     lacks: ClassVar = {
         "swap": "Preferences may contradict each other, so that no document need be better than another.",
         "perfect": "The value of the ideal list is less than 1 unless it is divided by itself (normalize=True).",
@@ -261,6 +363,10 @@ class Accuracy(Measure):
     title: ClassVar = "Pairwise accuracy"
     formula: ClassVar = (
         r"\frac{1}{R_k \, N_k} \sum_{i=1}^{k} \mathrm{rel}_i \cdot |\{\, j > i : \mathrm{rel}_j = 0 \,\}|"
+    )
+    normaliser_is: ClassVar[str] = "relevant times other documents among those read, at least 1 of the others"
+    weighting: ClassVar = (
+        "depends on the ranking: a relevant document within k weighs as many pairs as there are others below it"
     )
     about: ClassVar = (
         "Of all pairs of a relevant and a non-relevant document retrieved, the share in the right order: the area "

@@ -17,6 +17,7 @@ from cranfield.collection import Floats, Ints, id_bytes
 from cranfield.errors import EvaluationError
 from cranfield.judged import Bools, JudgedRun
 from cranfield.measures.base import Measure, Parameter, share
+from cranfield.measures.graded import running_sum
 
 _TREC_EVAL = "Carterette, Bennett, Chickering & Dumais, Here or there: preference judgments for relevance, ECIR 2008"
 _NONE_AT_ALL = "Documents of the same grade express no preference, and without one the value is 0."
@@ -24,6 +25,9 @@ WHICH = Parameter(
     "which preferences count: all, those with at least one document retrieved (imp), with both (ret)",
     choices=("all", "imp", "ret"),
 )
+
+
+_COUNTED = {"all": "", "imp": r",\ x \text{ or } y \text{ retrieved}", "ret": r",\ x, y \text{ retrieved}"}
 
 
 class PreferenceConflict(EvaluationError):
@@ -147,6 +151,7 @@ class _OfPreferences(Measure):
 
     reference: ClassVar = _TREC_EVAL
     tasks: ClassVar[tuple[str, ...]] = ("preferences",)
+    reads_columns: ClassVar = ("subtopic", "subgroup")
 
     def per_query(self, judged: JudgedRun) -> Floats:
         return np.array([self.value(query) for query in preferring(judged)], dtype=np.float64)
@@ -157,6 +162,19 @@ class _OfPreferences(Measure):
         for query in preferring(judged):
             terms[query.hits] = self.weights(query)
         return terms
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        """How many preferences there are for each document in all groups, and how many of them are fulfilled."""
+        wanted, fulfilled = np.zeros(len(judged.rank)), np.zeros(len(judged.rank))
+        for query in preferring(judged):
+            for group in query.groups:
+                wanted[query.hits] += _won(group.better, query)
+                fulfilled[query.hits] += _won(group.fulfilled, query)
+        return {
+            "preferred to": wanted,
+            "of these below": fulfilled,
+            "fulfilled so far": running_sum(judged, fulfilled),
+        }
 
     def value(self, query: Preferring) -> float:
         raise AssertionError(f"{type(self).__name__} computes nothing")
@@ -185,8 +203,13 @@ class Prefs(_OfPreferences):
 
     name: ClassVar = "Prefs"
     title: ClassVar = "Preferences fulfilled"
-    normaliser_is: ClassVar[str] = "preferences that count; 1 for a mean over pairs or groups"
-    formula: ClassVar = r"\frac{|\{\, (x, y) : x \succ y,\ x \text{ above } y \,\}|}{|\{\, (x, y) : x \succ y \,\}|}"
+    normaliser_is: ClassVar[str] = "preferences that count, |P|"
+    formula: ClassVar = (
+        r"\frac{|\{\, (x, y) \in P : x \text{ above } y \,\}|}{|P|},\quad P = \{\, (x, y) : x \succ y \,\}"
+    )
+    weighting: ClassVar = (
+        "depends on the ranking: a document weighs as many preferences as there are worse ones below it, wherever"
+    )
     about: ClassVar = (
         "Judges say which of two documents they would rather have; a ranking fulfils that if it has the better one "
         "above, or alone. Every preference counts alike, or every pair of documents (mean='pairs'), or every group "
@@ -206,6 +229,25 @@ class Prefs(_OfPreferences):
         "perfect": _NONE_AT_ALL,
         "swap": "A document that one group would rather have is the worse one for another group.",
     }
+
+    @property
+    def shown_formula(self) -> str:
+        those = r"\{\, (x, y) : x \succ%s y" + _COUNTED[self.which] + r" \,\}"
+        if self.mean == "pairs":
+            return (
+                r"\frac{1}{|P|} \sum_{(x, y) \in P} \frac{|\{\, j : x \succ_j y \,\}|}{|\{\, j : x \succ_j y \,\}| + "
+                r"|\{\, j : y \succ_j x \,\}|},\quad P = \{\, (x, y) : x \text{ above } y,\ \text{compared}"
+                rf"{_COUNTED[self.which]} \,\}}"
+            )
+        fulfilled = r"\frac{|\{\, (x, y) \in P%s : x \text{ above } y \,\}|}{|P%s|}"
+        if self.mean == "groups":
+            whole = rf"\frac{{1}}{{|J|}} \sum_{{j \in J}} {fulfilled % ('_j', '_j')}"
+            return rf"{whole},\quad P_j = {those % '_j'}"
+        return rf"{fulfilled % ('', '')},\quad P = {those % ''}"
+
+    @property
+    def shown_normaliser(self) -> str:
+        return self.normaliser_is if self.mean == "preferences" else ""
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         if self.mean != "preferences":
@@ -264,6 +306,10 @@ class PrefsRnonrel(_OfPreferences):
     name: ClassVar = "PrefsRnonrel"
     title: ClassVar = "Preferences fulfilled, with R non-relevant documents"
     formula: ClassVar = r"\frac{1}{|J|} \sum_{j \in J} \frac{\mathrm{fulfilled}_j}{\mathrm{possible}_j}"
+    weighting: ClassVar = (
+        "depends on the ranking: a document weighs as many preferences as there are worse ones below it, of those not "
+        "relevant only the first R"
+    )
     about: ClassVar = (
         "As Prefs(mean='groups'), but how many non-relevant documents (grade 0) were judged does not matter: of more "
         "than R only the first R count, and missing ones are taken as beaten. Akin to bpref, and of little use: "
@@ -281,6 +327,10 @@ class PrefsRnonrel(_OfPreferences):
     lacks: ClassVar = {
         "swap": "Non-relevant documents are compared with themselves, and only the first R of them count."
     }
+
+    @property
+    def shown_formula(self) -> str:
+        return self.formula + (r"\text{, of documents retrieved}" if self.which == "ret" else "")
 
     def value(self, query: Preferring) -> float:
         ratios = [self._counted(group) for group in query.groups]
@@ -337,6 +387,7 @@ class NumPrefs(_OfPreferences):
     name: ClassVar = "NumPrefs"
     title: ClassVar = "Number of preferences"
     formula: ClassVar = r"|\{\, (x, y) : x \succ y \,\}|"
+    weighting: ClassVar = "the same for every rank: each preference counts 1"
     about: ClassVar = (
         "Counts the preferences of all groups of judges; of='fulfilled' those that the ranking fulfils, "
         "'fulfilled-ret' those of them with both documents retrieved."
@@ -353,6 +404,13 @@ class NumPrefs(_OfPreferences):
         "of": Parameter("which preferences to count", choices=("possible", "fulfilled", "fulfilled-ret"))
     }
     lacks: ClassVar = {"swap": "A number of preferences is no measure of quality."}
+
+    @property
+    def shown_formula(self) -> str:
+        if self.of == "possible":
+            return self.formula
+        both = _COUNTED["ret"] if self.of == "fulfilled-ret" else ""
+        return rf"|\{{\, (x, y) : x \succ y,\ x \text{{ above }} y{both} \,\}}|"
 
     def value(self, query: Preferring) -> float:
         return float(sum(self._those(group).sum() for group in query.groups))

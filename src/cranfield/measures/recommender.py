@@ -49,6 +49,10 @@ class MAPk(AP):
     denominator: Literal["R", "min(R,k)"] = "min(R,k)"
 
     name: ClassVar = "MAPk"
+    weighting: ClassVar = (
+        "depends on the ranking: a relevant item at rank i ≤ k weighs P@i/min(R, k), and so the more the more relevant "
+        "ones stand above it"
+    )
     aliases: ClassVar = ("mapk",)
     title: ClassVar = "Mean average precision at k, as for recommenders"
     formula: ClassVar = r"\frac{1}{\min(R, k)} \sum_{i=1}^{k} \mathrm{rel}_i \cdot P@i"
@@ -125,6 +129,8 @@ class Coverage(_OfCatalogue):
 
     judgments_matter: ClassVar = False
     name: ClassVar = "Coverage"
+    normaliser_is: ClassVar[str] = "items in the catalogue, N"
+    weighting: ClassVar = "1/N down to rank k, 0 below; over queries an item counts once"
     title: ClassVar = "Catalogue coverage at k"
     formula: ClassVar = r"\frac{|\bigcup_q \mathrm{top}_k(q)|}{N}"
     about: ClassVar = (
@@ -148,6 +154,13 @@ class Coverage(_OfCatalogue):
     def normaliser(self, judged: JudgedRun) -> Floats:
         return np.full(judged.n, float(self.catalogue(self.shown(judged).max(initial=0))))
 
+    @property
+    def shown_formula(self) -> str:
+        return r"\frac{|\mathrm{top}_k|}{N}"
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"shown so far": judged.running(self.inside(judged) > 0)}
+
     def run_value(self, judged: JudgedRun) -> float:
         shown = len(self.exposure(judged))
         return shown / self.catalogue(shown)
@@ -159,6 +172,8 @@ class Gini(_OfCatalogue):
 
     judgments_matter: ClassVar = False
     name: ClassVar = "Gini"
+    normaliser_is: ClassVar[str] = "items in the catalogue but one, N − 1"
+    weighting: ClassVar = "the same down to rank k, 0 below: (N − m)/(m(N − 1)) for each of m items shown"
     title: ClassVar = "Gini index of exposure at k"
     formula: ClassVar = r"\frac{1}{N-1} \sum_{j=1}^{N} (2j - N - 1)\, \frac{n_j}{\sum_l n_l}"
     about: ClassVar = (
@@ -189,6 +204,20 @@ class Gini(_OfCatalogue):
     def normaliser(self, judged: JudgedRun) -> Floats:
         return np.full(judged.n, float(max(self.catalogue(0) - 1, 1)))
 
+    @property
+    def shown_formula(self) -> str:
+        return r"\frac{1}{N-1} \sum_{i=1}^{m} \frac{N - m}{m},\quad m = |\mathrm{top}_k|"
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        shown = self.shown(judged)[judged.query]
+        inside = self.inside(judged) > 0
+        never = np.where(inside, self.catalogue(0) - shown, 0.0)
+        return {
+            "shown so far": judged.running(inside),
+            "never shown": never,
+            "share of exposure": np.where(inside, 1 / np.maximum(shown, 1), 0.0),
+        }
+
     def run_value(self, judged: JudgedRun) -> float:
         counts = self.exposure(judged)
         items = self.catalogue(len(counts))
@@ -203,6 +232,8 @@ class Novelty(_Lists):
 
     judgments_matter: ClassVar = False
     name: ClassVar = "Novelty"
+    normaliser_is: ClassVar[str] = "items shown, at most k"
+    weighting: ClassVar = "1/k down to rank k, 0 below; k is the length of the list if that is shorter"
     title: ClassVar = "Novelty at k"
     formula: ClassVar = r"\frac{1}{k} \sum_{i=1}^{k} \log_2 \frac{U}{\max(u_i, 1)}"
     about: ClassVar = (

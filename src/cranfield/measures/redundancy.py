@@ -16,6 +16,7 @@ import numpy as np
 from cranfield.collection import Floats
 from cranfield.judged import JudgedRun, judge
 from cranfield.measures.base import CUTOFF, Measure, share
+from cranfield.measures.graded import running_sum
 from cranfield.measures.ties import none_in_top
 
 FactsOf = Mapping[str, frozenset[str]]
@@ -32,6 +33,10 @@ class FactRecall(Measure):
     aliases: ClassVar = ("EntityRecall",)
     title: ClassVar = "Recall over facts or entities"
     formula: ClassVar = r"\frac{\left| \bigcup_{i=1}^{k} F(d_i) \right|}{\left| \bigcup_d F(d) \right|}"
+    normaliser_is: ClassVar[str] = "facts of the query"
+    weighting: ClassVar = (
+        "depends on the ranking: for each fact that a document within k is the first to have, 1 out of all facts"
+    )
     about: ClassVar = (
         "A user, or the prompt of a language model, needs each fact once, in whatever document. A fact counts for the "
         "first document that has it. Judgments do not matter, only the file of facts: query, document, fact. 0 where a "
@@ -74,7 +79,7 @@ class FactRecall(Measure):
             docs, facts = self._docs(judged, i), self._facts(judged, i)
             hits = judged.rank[int(judged.starts[i]) : int(judged.starts[i + 1])]
             shown += [", ".join(sorted(facts.get(docs[rank - 1], ()))) for rank in hits]
-        return {"facts": np.array(shown, dtype=object)}
+        return {"facts": np.array(shown, dtype=object), "facts so far": running_sum(judged, self.terms(judged))}
 
     def expected(self, judged: JudgedRun) -> Floats:
         return share(np.array([self._expected(judged, i) for i in range(judged.n)]), self.normaliser(judged))

@@ -8,7 +8,7 @@ Prels, `query doc grade method probability`, give for each document the chance i
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -18,13 +18,15 @@ from cranfield.collection import Floats, Ints, natural_order, shown
 from cranfield.errors import EvaluationError
 from cranfield.judged import Bools, JudgedRun, once_each
 from cranfield.measures.base import CUTOFF, MANY, REL, Aggregate, Flag, Measure, Parameter, share
-from cranfield.measures.graded import CG
+from cranfield.measures.graded import CG, running_sum
 
 _XINFAP = "Yilmaz, Kanoulas & Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008"
 _STATAP = "Aslam, Pavlu & Yilmaz, A statistical method for system evaluation using incomplete judgments, SIGIR 2006"
 _SMOOTHING = 0.00001  # sample_eval's; trec_eval's infAP has 2 of them below the line, sample_eval 3
 _TENTHS = tuple(i / 10 for i in range(11))
-_DEPTH = Parameter("how many documents of a ranking are looked at", least=1, most=MANY, whole=True, examples=(1000, 5))
+_DEPTH = Parameter(
+    "how many documents of a ranking are looked at", least=1, most=MANY, whole=True, examples=(1000, 5), symbol="M"
+)
 _ESTIMATE = "A document counts for more the smaller its stratum's sample is, so that a better one may count for less."
 _CHANCE = "A document counts for more the smaller its chance to be drawn was, so that a better one may count for less."
 
@@ -140,16 +142,28 @@ class _StratifiedBinary(_Stratified):
 
     def chances(self, judged: JudgedRun, cutoff: int) -> Floats:
         """For each pooled hit within a cutoff the estimated chance that it is relevant, by those of its stratum."""
-        chances, relevant = np.zeros(len(judged.rank)), self.hits(judged)
+        return self._by_stratum(judged, cutoff, lambda seen: seen.chance)
+
+    def counts(self, judged: JudgedRun, cutoff: int) -> dict[str, Any]:
+        """For each pooled hit within a cutoff how many of its stratum are there, were drawn, and are relevant."""
+        return {
+            "P, pooled": self._by_stratum(judged, cutoff, lambda seen: seen.pooled),
+            "J, drawn": self._by_stratum(judged, cutoff, lambda seen: seen.sampled),
+            "Q, relevant": self._by_stratum(judged, cutoff, lambda seen: seen.relevant),
+        }
+
+    def _by_stratum(self, judged: JudgedRun, cutoff: int, what: Callable[[_Seen], Floats]) -> Floats:
+        """For each pooled hit within a cutoff what was seen of its stratum there; else 0."""
+        values, relevant = np.zeros(len(judged.rank)), self.hits(judged)
         for i in range(judged.n):
             seen = _Seen(len(self.pool(judged, i).strata))
             inside = [hit for hit in self.pooled_hits(judged, i) if judged.rank[hit[0]] <= cutoff]
             for hit, stratum, sampled in inside:
                 seen.add(stratum, sampled, bool(relevant[hit]))
-            chance = seen.chance
+            of_stratum = what(seen)
             for hit, stratum, _ in inside:
-                chances[hit] = chance[stratum]
-        return chances
+                values[hit] = of_stratum[stratum]
+        return values
 
 
 @dataclass(frozen=True, repr=False)
@@ -157,6 +171,11 @@ class xinfAP(_StratifiedBinary):
     """Average precision estimated from a stratified sample of the pool."""
 
     name: ClassVar = "xinfAP"
+    normaliser_is: ClassVar[str] = "estimated relevant documents, at most M"
+    weighting: ClassVar = (
+        "depends on the ranking: a relevant document at rank i weighs the estimated P@i times the N/n documents of its "
+        "stratum that it stands for"
+    )
     title: ClassVar = "Extended inferred average precision"
     formula: ClassVar = (
         r"\frac{1}{\min(\hat R, M)} \sum_{i \,:\, \mathrm{rel}_i} \frac{N_{s_i}}{n_{s_i}} \cdot \frac{1}{i} "
@@ -211,8 +230,15 @@ class infNDCG(_Stratified):
     """nDCG of the whole ranking estimated from a stratified sample of the pool."""
 
     name: ClassVar = "infNDCG"
+    normaliser_is: ClassVar[str] = "DCG of the estimated best ranking"
+    weighting: ClassVar = (
+        "depends on the ranking: 1/log2(1 + i) times the P/J retrieved documents of its stratum that a document stands "
+        "for"
+    )
     title: ClassVar = "Inferred normalised discounted cumulated gain"
-    formula: ClassVar = r"\frac{1}{\mathrm{ideal}} \sum_i \frac{P_{s_i}}{J_{s_i}} \cdot \frac{g_i}{\log_2(1+i)}"
+    formula: ClassVar = (
+        r"\frac{1}{\mathrm{ideal}@M} \sum_{i=1}^{M} \frac{P_{s_i}}{J_{s_i}} \cdot \frac{g_i}{\log_2(1+i)}"
+    )
     about: ClassVar = (
         "What nDCG would be if the whole pool were judged. A document stands for the P/J documents of its stratum "
         "that were retrieved of which one was drawn. The ideal ranking has the estimated number of documents of each "
@@ -234,13 +260,18 @@ class infNDCG(_Stratified):
         return terms
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return np.array([self._ideal(self.pool(judged, i)) for i in range(judged.n)], dtype=np.float64)
+        sums = [sum(term for _, term in self._ideal(self.pool(judged, i))) for i in range(judged.n)]
+        return np.array(sums, dtype=np.float64)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        ideals = [list(self._ideal(self.pool(judged, i))) for i in range(judged.n)]
+        places = zip(judged.query.tolist(), judged.rank.tolist(), strict=True)
         return super().columns(judged) | {
             "gain": np.fmax(judged.grade, 0.0),
             "divided by": np.log2(judged.rank + 1.0),
             "stands for": self._stands_for(judged),
+            "DCG so far": running_sum(judged, self.terms(judged)),
+            "ideal": np.array([sum(term for rank, term in ideals[i] if rank <= own) for i, own in places]),
         }
 
     def _stands_for(self, judged: JudgedRun) -> Floats:
@@ -255,19 +286,18 @@ class infNDCG(_Stratified):
                 weight[hit] = seen.pooled[stratum] / seen.sampled[stratum] if sampled else 0.0
         return weight
 
-    def _ideal(self, pool: _Pool) -> float:
-        """The discounted gain of the estimated number of documents of each grade, best first."""
-        total, start = 0.0, 0.0
+    def _ideal(self, pool: _Pool) -> Iterator[tuple[float, float]]:
+        """Rank and discounted gain of the estimated number of documents of each grade, best first."""
+        start = 0.0
         for grade in sorted({grade for grade in pool.grade.tolist() if grade > 0}, reverse=True):
             number = pool.estimate(pool.grade == grade)
             rank = start + 1  # not whole once a grade was estimated to have 2.5 documents
             while rank <= start + number:
-                total += grade / math.log2(rank + 1)
+                yield rank, grade / math.log2(rank + 1)
                 if rank >= self.depth:
                     break
                 rank += 1
             start += number
-        return total
 
 
 @dataclass(frozen=True, repr=False)
@@ -277,8 +307,13 @@ class iP(_StratifiedBinary):
     cutoff: int | None = None
 
     name: ClassVar = "iP"
+    normaliser_is: ClassVar[str] = "documents read, k"
+    weighting: ClassVar = "1/k down to rank k, 0 below, times the estimated chance that a document is relevant"
     title: ClassVar = "Inferred precision at k"
-    formula: ClassVar = r"\frac{1}{k} \sum_t P_t\, \frac{Q_t + \varepsilon}{J_t + 3\varepsilon}"
+    formula: ClassVar = (
+        r"\frac{1}{k} \sum_t P_t\, \frac{Q_t + \varepsilon}{J_t + 3\varepsilon} "
+        r"\text{ of the first } \min(k, M) \text{ documents}"
+    )
     about: ClassVar = (
         "What P@k would be if the whole pool were judged: of the P documents of a stratum among the first k, J were "
         "drawn and Q of those are relevant, and each of the P counts that share. The smoothing ε = 0.00001 lets "
@@ -304,6 +339,9 @@ class iP(_StratifiedBinary):
     def terms(self, judged: JudgedRun) -> Floats:
         return self.chances(judged, self.cutoff or 1)
 
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return super().columns(judged) | self.counts(judged, self.cutoff or 1)
+
     def normaliser(self, judged: JudgedRun) -> Floats:
         return np.full(judged.n, float(self.cutoff or 1))
 
@@ -315,8 +353,14 @@ class infIPrec(_StratifiedBinary):
     recall: float | None = None
 
     name: ClassVar = "infIPrec"
+    weighting: ClassVar = (
+        "depends on the ranking: 1/k for each estimated relevant document down to the rank k where the estimated "
+        "precision is best, 0 below"
+    )
     title: ClassVar = "Inferred interpolated precision at a recall point"
-    formula: ClassVar = r"\max_{k \,\ge\, k_r} \frac{\hat r(k)}{k},\quad k_r = \max \{\, k : \hat r(k) < r \hat R \,\}"
+    formula: ClassVar = (
+        r"\max_{k_r \,\le\, k \,\le\, M} \frac{\hat r(k)}{k},\quad k_r = \max \{\, k : \hat r(k) < r \hat R \,\}"
+    )
     about: ClassVar = (
         "What the interpolated precision would be if the whole pool were judged, by the estimated number of relevant "
         "documents among the first k. As in sample_eval (iprec@rec) the rank before the recall point counts too, and "
@@ -336,7 +380,7 @@ class infIPrec(_StratifiedBinary):
     at: ClassVar = "recall"
     parameters: ClassVar = {
         **_StratifiedBinary.parameters,
-        "recall": Parameter("the recall point", least=0, most=1, examples=(0.1, 0.0, 0.55, 1.0)),
+        "recall": Parameter("the recall point", least=0, most=1, examples=(0.1, 0.0, 0.55, 1.0), symbol="r"),
     }
     lacks: ClassVar = {"swap": _ESTIMATE, "perfect": "The smoothing makes of 2 relevant documents 1.99998."}
 
@@ -352,7 +396,8 @@ class infIPrec(_StratifiedBinary):
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
         found = [self._found(judged, i) for i in range(judged.n)]
         estimate = [found[i][min(rank, len(found[i]) - 1)] for i, rank in zip(judged.query, judged.rank, strict=True)]
-        return super().columns(judged) | {"estimated relevant so far": np.array(estimate, dtype=np.float64)}
+        so_far = np.array(estimate, dtype=np.float64)
+        return super().columns(judged) | {"estimated relevant so far": so_far, "estimated P@i": so_far / judged.rank}
 
     def _found(self, judged: JudgedRun, i: int) -> Floats:
         """The estimated number of relevant documents within rank 0, 1, 2, … of query i."""
@@ -389,6 +434,7 @@ class inum_rel(_StratifiedBinary):
     """How many documents are relevant, estimated from a stratified sample of the pool."""
 
     name: ClassVar = "inum_rel"
+    weighting: ClassVar = "none: it does not look at the ranking"
     title: ClassVar = "Inferred number of relevant documents"
     formula: ClassVar = r"\hat R = \sum_s N_s\, \frac{r_s}{n_s}"
     about: ClassVar = "Each relevant document of a stratum stands for the N/n documents of which one was drawn."
@@ -433,8 +479,11 @@ class inum_rel_ret(_StratifiedBinary):
     """How many relevant documents were retrieved, estimated from a stratified sample of the pool."""
 
     name: ClassVar = "inum_rel_ret"
+    weighting: ClassVar = "1 down to rank M, 0 below, times the estimated chance that a document is relevant"
     title: ClassVar = "Inferred number of relevant documents retrieved"
-    formula: ClassVar = r"\sum_t P_t\, \frac{Q_t + \varepsilon}{J_t + 3\varepsilon}"
+    formula: ClassVar = (
+        r"\sum_t P_t\, \frac{Q_t + \varepsilon}{J_t + 3\varepsilon} \text{ of the first } M \text{ documents}"
+    )
     about: ClassVar = (
         "Of the P retrieved documents of a stratum, J were drawn and Q of those are relevant, and each of the P counts "
         "that share."
@@ -456,6 +505,9 @@ class inum_rel_ret(_StratifiedBinary):
 
     def terms(self, judged: JudgedRun) -> Floats:
         return self.chances(judged, self.depth)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return super().columns(judged) | self.counts(judged, self.depth)
 
 
 @dataclass(frozen=True, eq=False)
@@ -490,6 +542,10 @@ class _Drawn(Measure):
     }
     qrels_columns: ClassVar = ("method", "probability")
     tasks: ClassVar[tuple[str, ...]] = ("incomplete",)
+
+    @property
+    def shown_formula(self) -> str:
+        return self.formula + (r",\quad \text{by the sample only}" if self.sample_only else "")
 
     def draw(self, judged: JudgedRun, i: int) -> _Draw:
         """The judged documents of query i; none is used where nothing was drawn by chance."""
@@ -551,7 +607,8 @@ class _DrawnBinary(_Drawn):
         return np.where(weight > 0, (1 + above) / judged.rank, 0.0)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"stands for": self.stands_for(judged)}
+        weight = self.stands_for(judged)
+        return {"stands for": weight, "estimated relevant so far": running_sum(judged, weight)}
 
 
 @dataclass(frozen=True, repr=False)
@@ -559,6 +616,11 @@ class statAP(_DrawnBinary):
     """Average precision estimated from documents drawn with known chances."""
 
     name: ClassVar = "statAP"
+    normaliser_is: ClassVar[str] = "estimated relevant documents"
+    weighting: ClassVar = (
+        "depends on the ranking: a relevant document at rank i, drawn with chance π, weighs the estimated P@i divided "
+        "by π"
+    )
     title: ClassVar = "Statistical average precision"
     formula: ClassVar = (
         r"\frac{1}{\hat R} \sum_{i \,:\, \mathrm{rel}_i} \frac{1}{\pi_i} \cdot \frac{1}{i} "
@@ -594,6 +656,11 @@ class varAP(_DrawnBinary):
     """The estimated variance of statAP that comes from judging a sample only."""
 
     name: ClassVar = "varAP"
+    normaliser_is: ClassVar[str] = "(m + 0.1)/n times the square of the estimated relevant documents"
+    weighting: ClassVar = (
+        "depends on the ranking: a relevant document counts by how far the estimated precision at it is from statAP, "
+        "and by those below it"
+    )
     title: ClassVar = "Variance of statistical average precision"
     formula: ClassVar = (
         r"\frac{n}{(m + 0.1)\, \hat R^2} \left( \sum_{\mathrm{rel}} \left(1 - \pi + \tfrac{1}{n-1}\right) y^2 + "
@@ -630,6 +697,10 @@ class varAP(_DrawnBinary):
         # Σ y is 0 by the definition of AP, so that the covariances, −Σ y_d·y_e over d ≠ e, come down to Σ y²
         spread = ((precision - ap) * weight) ** 2 * (1 - chance + self._per_other(judged)[judged.query])
         return np.where(weight > 0, spread + (1 - chance) * weight**2 * later**2, 0.0)
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        distance = np.where(self.stands_for(judged) > 0, self.precision(judged) - self._ap(judged)[judged.query], 0.0)
+        return super().columns(judged) | {"estimated P@i": self.precision(judged), "P@i − AP": distance}
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         used, seen = np.zeros(judged.n), np.zeros(judged.n)
@@ -673,6 +744,8 @@ class statP(_DrawnBinary):
     pad: bool = True
 
     name: ClassVar = "statP"
+    normaliser_is: ClassVar[str] = "documents read, k"
+    weighting: ClassVar = "1/(kπ) down to rank k, 0 below, for a document drawn with chance π"
     title: ClassVar = "Statistical precision at k"
     formula: ClassVar = r"\frac{1}{k} \sum_{i \le k \,:\, \mathrm{rel}_i} \frac{1}{\pi_i}"
     about: ClassVar = (
@@ -701,6 +774,10 @@ class statP(_DrawnBinary):
         "cutoff": "With pad=False a list must be long enough.",
     }
 
+    @property
+    def shown_formula(self) -> str:
+        return super().shown_formula + ("" if self.pad else r",\quad 0 \text{ for a list shorter than } k")
+
     def terms(self, judged: JudgedRun) -> Floats:
         long_enough = judged.retrieved[judged.query] >= (0 if self.pad else self.cutoff or 1)
         return np.where((judged.rank <= (self.cutoff or 1)) & long_enough, self.stands_for(judged), 0.0)
@@ -714,6 +791,10 @@ class statRprec(_DrawnBinary):
     """R-precision estimated from documents drawn with known chances."""
 
     name: ClassVar = "statRprec"
+    normaliser_is: ClassVar[str] = "estimated relevant documents, rounded unless the list is shorter"
+    weighting: ClassVar = (
+        "1/(kπ) down to rank k, the estimated number of relevant documents, 0 below, for a document drawn with chance π"
+    )
     title: ClassVar = "Statistical R-precision"
     formula: ClassVar = (
         r"\frac{1}{k} \sum_{i \le k \,:\, \mathrm{rel}_i} \frac{1}{\pi_i},\quad k = \lfloor \hat R + 0.5 \rfloor"
@@ -752,6 +833,8 @@ class statNDCG(_Drawn):
     cutoff: int | None = None
 
     name: ClassVar = "statNDCG"
+    normaliser_is: ClassVar[str] = "DCG of the best ranking"
+    weighting: ClassVar = "1/log2(1 + i) down to the cutoff, as a share of the DCG of the best ranking"
     title: ClassVar = "nDCG over sampled judgments"
     formula: ClassVar = r"\frac{\sum_{i=1}^{k} (2^{g_i} - 1) / \log_2(1+i)}{\mathrm{ideal\ DCG}@k}"
     about: ClassVar = (
@@ -773,7 +856,18 @@ class statNDCG(_Drawn):
         return np.array([self._ideal(self.draw(judged, i)) for i in range(judged.n)], dtype=np.float64)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"gain": self._gains(judged), "divided by": np.log2(judged.rank + 1.0)}
+        ideals = [np.append(0.0, np.cumsum(self._ideal_terms(self.draw(judged, i)))) for i in range(judged.n)]
+        places = zip(judged.query.tolist(), judged.rank.tolist(), strict=True)
+        return {
+            "gain": self._gains(judged),
+            "divided by": np.log2(judged.rank + 1.0),
+            "DCG@i": running_sum(judged, self.terms(judged)),
+            "ideal": np.array([ideals[i][min(rank, len(ideals[i]) - 1)] for i, rank in places]),
+        }
+
+    def rank_weights(self, n: int) -> Floats | None:
+        rank = np.arange(1, n + 1)
+        return np.asarray(self._inside(rank) / np.log2(rank + 1.0), dtype=np.float64)
 
     def _gains(self, judged: JudgedRun) -> Floats:
         used = np.zeros(len(judged.rank), dtype=bool)
@@ -783,9 +877,13 @@ class statNDCG(_Drawn):
         return np.where(used, CG(gain="exp").gains(judged.grade), 0.0)
 
     def _ideal(self, draw: _Draw) -> float:
+        return float(sum(self._ideal_terms(draw).tolist()))
+
+    def _ideal_terms(self, draw: _Draw) -> Floats:
         gains = np.sort(CG(gain="exp").gains(draw.grade[draw.used]))[::-1]
         rank = np.arange(1, len(gains) + 1)
-        return float(sum((gains / np.log2(rank + 1.0) * self._inside(rank)).tolist()))
+        terms: Floats = gains / np.log2(rank + 1.0) * self._inside(rank)
+        return terms
 
     def _inside(self, rank: Ints) -> Floats:
         return (rank <= (np.inf if self.cutoff is None else self.cutoff)).astype(np.float64)

@@ -1,4 +1,4 @@
-"""Measures of the retrieved set, whatever its order: precision, recall, F, utility, fallout, accuracy."""
+"""Measures of the retrieved set, whatever its order: precision, recall, F, utility, fallout (also at k), accuracy."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats
+from cranfield.collection import Floats, Ints
 from cranfield.errors import EvaluationError, MeasureError
-from cranfield.judged import JudgedRun
-from cranfield.measures.base import REL, Flag, Measure, Parameter, share
+from cranfield.judged import Bools, JudgedRun
+from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter, share
+from cranfield.measures.ties import mean_weight
 
-DOCS = Parameter("how many documents the collection holds", least=1, most=10**15, whole=True, examples=(100, 12345))
+RETRIEVED = "retrieved"
+DOCS = Parameter(
+    "how many documents the collection holds", least=1, most=10**15, whole=True, examples=(100, 12345), symbol="N"
+)
 _RIJSBERGEN = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"
 _TREC_EVAL = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
 _CLEVERDON = "Cleverdon, Mills & Keen, Factors determining the performance of indexing systems, 1966"
@@ -25,6 +29,7 @@ class _OfSet(Measure):
     rel: float | None = None
 
     parameters: ClassVar = {"rel": REL}
+    weighting: ClassVar[str] = "the same for every rank: the order does not matter"
 
     def expected(self, judged: JudgedRun) -> Floats:
         return self.per_query(judged)
@@ -48,7 +53,8 @@ class SetP(_OfSet):
 
     name: ClassVar = "SetP"
     title: ClassVar = "Precision"
-    normaliser_is: ClassVar[str] = "documents retrieved; or min(retrieved, R) if relative"
+    grades_help: ClassVar[bool] = True
+    normaliser_is: ClassVar[str] = "documents retrieved"
     formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|}{|\mathrm{retrieved}|}"
     about: ClassVar = (
         "A user reads all that was retrieved; what was missed does not matter. relative=True takes it as a share of "
@@ -64,6 +70,15 @@ class SetP(_OfSet):
         **_OfSet.parameters,
         "relative": Flag("divide by min(retrieved, R), the best that a set of this size can reach"),
     }
+
+    @property
+    def shown_formula(self) -> str:
+        below = r"\min(|\mathrm{retrieved}|, R)" if self.relative else r"|\mathrm{retrieved}|"
+        return rf"\frac{{|\mathrm{{relevant}} \cap \mathrm{{retrieved}}|}}{{{below}}}"
+
+    @property
+    def shown_normaliser(self) -> str:
+        return "min(retrieved, R)" if self.relative else "documents retrieved"
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         retrieved = judged.retrieved.astype(np.float64)
@@ -94,6 +109,7 @@ class SetR(_OfSet):
 
     name: ClassVar = "SetR"
     title: ClassVar = "Recall"
+    grades_help: ClassVar[bool] = True
     normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|}{R}"
     about: ClassVar = "A user must not miss anything; how much else comes along does not matter."
@@ -114,6 +130,7 @@ class SetF(_OfSet):
 
     name: ClassVar = "SetF"
     title: ClassVar = "F measure"
+    grades_help: ClassVar[bool] = True
     normaliser_is: ClassVar[str] = "β² times the relevant documents, and those retrieved"
     formula: ClassVar = r"\frac{(\beta^2 + 1)\, P \cdot R}{\beta^2 P + R}"
     about: ClassVar = (
@@ -128,7 +145,7 @@ class SetF(_OfSet):
     tasks: ClassVar = ("sets",)
     parameters: ClassVar = {
         **_OfSet.parameters,
-        "beta": Parameter("how many times recall matters as much as precision", least=0, most=1e9),
+        "beta": Parameter("how many times recall matters as much as precision", least=0, most=1e9, symbol=r"\beta"),
     }
 
     # with P = found/retrieved and R = found/relevant the formula is (β² + 1)·found / (β²·relevant + retrieved)
@@ -158,6 +175,7 @@ class SetAP(_OfSet):
 
     name: ClassVar = "SetAP"
     title: ClassVar = "Unranked average precision"
+    grades_help: ClassVar[bool] = True
     normaliser_is: ClassVar[str] = "documents retrieved times relevant documents"
     formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|^2}{|\mathrm{retrieved}| \cdot R}"
     about: ClassVar = "A user reads all that was retrieved; finding all and finding nothing else both count."
@@ -181,11 +199,12 @@ class _OfCollection(_OfSet):
 
     parameters: ClassVar = {**_OfSet.parameters, "docs": DOCS}
     example: ClassVar = {"docs": 100}
+    _or: ClassVar[str] = "or --docs 1400"
 
     def table(self, judged: JudgedRun) -> tuple[Floats, Floats, Floats]:
         """Retrieved and relevant, retrieved and not relevant, all not relevant."""
         if self.docs is None:
-            raise MeasureError(f"{self.name} needs the size of the collection: {self.name}(docs=1400), or --docs 1400.")
+            raise MeasureError(f"{self.name} needs the size of the collection: {self.name}(docs=1400), {self._or}.")
         found, relevant = self.found(judged), judged.relevant(self.lowest_relevant)
         seen = judged.retrieved + relevant - found
         if (seen > self.docs).any():
@@ -197,33 +216,90 @@ class _OfCollection(_OfSet):
         return found, judged.retrieved - found, self.docs - relevant
 
 
+class _Docs(Parameter):
+    """A number of documents, or `retrieved`: as if the collection held nothing else."""
+
+    def check(self, name: str, value: Any) -> Any:
+        return value if value == RETRIEVED else super().check(name, value)
+
+    def range(self) -> str:
+        return f"{super().range()}, or '{RETRIEVED}'"
+
+
 @dataclass(frozen=True, repr=False)
 class Fallout(_OfCollection):
-    """The share of the non-relevant documents that was retrieved; less is better."""
+    """The share of the non-relevant documents that was retrieved, or is among the first k; less is better."""
+
+    docs: int | str | None = None  # type: ignore[assignment]
+    cutoff: int | None = None
 
     name: ClassVar = "Fallout"
+    aliases: ClassVar = ("FallOut",)
     title: ClassVar = "Fallout"
     normaliser_is: ClassVar[str] = "documents that are not relevant"
     formula: ClassVar = r"\frac{|\mathrm{retrieved} \setminus \mathrm{relevant}|}{N - R}"
-    about: ClassVar = "How much of the rubbish comes along; needs the number N of documents in the collection."
-    user: ClassVar = (
-        "A user reads all that was retrieved and minds the share of all non-relevant documents that came along."
+    about: ClassVar = (
+        "How much of the rubbish comes along, in all or in the first k documents; needs the number N of documents in "
+        "the collection. With docs='retrieved' these are the documents retrieved, as in torchmetrics, which has 1 "
+        "rather than 0 where all of them are relevant."
     )
-    ignores: ClassVar = "Ignores the order, degrees of relevance, and which relevant documents were found or missed."
+    user: ClassVar = (
+        "A user reads all that was retrieved, or the first k documents, and minds the share of all non-relevant "
+        "documents that came along."
+    )
+    ignores: ClassVar = (
+        "Ignores the order of what is read, degrees of relevance, and which relevant documents were found or missed."
+    )
     reference: ClassVar = _CLEVERDON
     more_is_better: ClassVar = False
     nothing_found: ClassVar = "the share of non-relevant documents retrieved; 0 for an empty list"
     tasks: ClassVar = ("sets",)
+    parameters: ClassVar = {
+        **_OfCollection.parameters,
+        "docs": _Docs(DOCS.what, least=1, most=10**15, whole=True, examples=(100, 12345, RETRIEVED), symbol="N"),
+        "cutoff": CUTOFF,
+    }
+    weighting: ClassVar = "the same for every rank that is read, down to k if there is a cutoff"
+    _or: ClassVar[str] = "or --docs 1400, or Fallout(docs='retrieved')"
+
+    @property
+    def shown_formula(self) -> str:
+        read = r"\mathrm{retrieved}" if self.cutoff is None else r"\mathrm{top}_k"
+        below = r"|\mathrm{retrieved} \setminus \mathrm{relevant}|" if self.docs == RETRIEVED else "N - R"
+        return rf"\frac{{|{read} \setminus \mathrm{{relevant}}|}}{{{below}}}"
+
+    @property
+    def shown_normaliser(self) -> str:
+        return f"documents {'retrieved ' if self.docs == RETRIEVED else ''}that are not relevant"
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        _, wrong, not_relevant = self.table(judged)
-        return share(wrong, not_relevant)
+        top = self._in_top(judged.rank).astype(np.float64)
+        return share(self._shown(judged) - judged.total(super().terms(judged) * top), self.normaliser(judged))
+
+    def expected(self, judged: JudgedRun) -> Floats:
+        chance = mean_weight(judged, lambda rank: self._in_top(rank).astype(np.float64))
+        return share(self._shown(judged) - judged.total(super().terms(judged) * chance), self.normaliser(judged))
+
+    def expected_terms(self, judged: JudgedRun) -> Floats | None:
+        chance = mean_weight(judged, lambda rank: self._in_top(rank).astype(np.float64))
+        return (1 - super().terms(judged)) * chance
 
     def terms(self, judged: JudgedRun) -> Floats:
-        return 1 - super().terms(judged)
+        return (1 - super().terms(judged)) * self._in_top(judged.rank)
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return self.table(judged)[2]
+        return judged.retrieved - self.found(judged) if self.docs == RETRIEVED else self.table(judged)[2]
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"others so far": judged.rank - judged.running(judged.grade >= self.lowest_relevant)}
+
+    def _in_top(self, rank: Ints) -> Bools:
+        """Which ranks are read."""
+        return np.ones(len(rank), dtype=bool) if self.cutoff is None else rank <= self.cutoff
+
+    def _shown(self, judged: JudgedRun) -> Floats:
+        """How many documents are read."""
+        return np.minimum(judged.retrieved, self.cutoff or MANY).astype(np.float64)
 
 
 @dataclass(frozen=True, repr=False)
@@ -232,8 +308,10 @@ class SetAccuracy(_OfCollection):
 
     name: ClassVar = "SetAccuracy"
     title: ClassVar = "Accuracy"
+    grades_help: ClassVar[bool] = True
     normaliser_is: ClassVar[str] = "documents in the collection"
     formula: ClassVar = r"\frac{a + d}{N}"
+    weighting: ClassVar = "1/N for every rank: the order does not matter"
     about: ClassVar = (
         "Nearly 1 for every system, since nearly all documents are rightly left out: a reason not to use it."
     )
@@ -285,7 +363,8 @@ class Utility(_OfSet):
 
     name: ClassVar = "Utility"
     title: ClassVar = "Linear utility"
-    formula: ClassVar = r"p_1 a + p_2 b + p_3 c + p_4 d"
+    formula: ClassVar = r"p_1 a + p_2 b + p_3 c + p_4 d,\quad d = N - a - b - c"
+    weighting: ClassVar = "p1 for a relevant document at any rank, p2 for another: the order does not matter"
     about: ClassVar = (
         "A user gains p1 by each relevant document found (a) and p2 by each other one (b), by default 1 and −1; p3 "
         "prices the relevant documents missed (c), p4 those rightly left out (d), which needs the size of the "
@@ -303,8 +382,11 @@ class Utility(_OfSet):
         "coefficients": _Coefficients(
             "what a document is worth: relevant and found, found only, relevant only, neither",
             examples=((1, -1, 0, 0), (2, -1, -0.5, 0)),
+            symbol="p_1",
         ),
-        "docs": Parameter("how many documents the collection holds", least=0, most=10**15, whole=True, examples=(100,)),
+        "docs": Parameter(
+            "how many documents the collection holds", least=0, most=10**15, whole=True, examples=(100,), symbol="N"
+        ),
     }
     example: ClassVar = {"docs": 100}
     lacks: ClassVar = {"range": "Prices have no bounds."}

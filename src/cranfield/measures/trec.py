@@ -18,7 +18,7 @@ from cranfield.measures.incomplete import Bpref
 _TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
 _ROBERTSON = "Robertson, On GMAP: and other transformations, CIKM 2006"
 _MOFFAT = "Moffat & Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27, 2008"
-MULTIPLE = Parameter("how many times R documents are read", least=0, most=1e9, examples=(1, 0.2, 0.35, 2))
+MULTIPLE = Parameter("how many times R documents are read", least=0, most=1e9, examples=(1, 0.2, 0.35, 2), symbol="x")
 PERSISTENCE = Parameter("the chance to go on to the next document", least=0, most=1, examples=(0.8, 0.5, 0))
 
 
@@ -29,8 +29,10 @@ class RelativeP(P):
     name: ClassVar = "RelativeP"
     aliases: ClassVar = ("R_cap",)
     title: ClassVar = "Relative precision at k (capped recall)"
+    grades_help: ClassVar[bool] = False
     normaliser_is: ClassVar[str] = "relevant documents that fit, min(R, k)"
     formula: ClassVar = r"\frac{1}{\min(k, R)} \sum_{i=1}^{k} \mathrm{rel}_i"
+    weighting: ClassVar[str] = "1/min(k, R) down to rank k, 0 below; R is the number of relevant documents of the query"
     about: ClassVar = (
         "A user reads k documents and asks how many of those that could have been relevant are: precision where "
         "k < R, recall where k > R. BEIR calls it R_cap."
@@ -48,6 +50,9 @@ class RelativeP(P):
     def expected(self, judged: JudgedRun) -> Floats:
         return share(self.expected_found(judged, self.cutoff), self.normaliser(judged))
 
+    def rank_weights(self, n: int) -> Floats | None:
+        return None  # R has a say
+
 
 @dataclass(frozen=True, repr=False)
 class RprecMult(Rprec):
@@ -60,6 +65,7 @@ class RprecMult(Rprec):
     title: ClassVar = "Precision at a multiple of R"
     normaliser_is: ClassVar[str] = "documents read, k"
     formula: ClassVar = r"P@k,\quad k = \lfloor x R + 0.9 \rfloor"
+    weighting: ClassVar = "1/k down to rank k = ⌊xR + 0.9⌋, 0 below; R is the number of relevant documents"
     about: ClassVar = (
         "A user reads in proportion to what there is to find. RprecMult@1 is R-precision; the number of documents is "
         "⌊xR + 0.9⌋, as in trec_eval."
@@ -90,6 +96,7 @@ class YAAP(Measure):
     name: ClassVar = "YAAP"
     title: ClassVar = "Yet another average precision"
     formula: ClassVar = r"\ln \frac{1 + s}{1 + R - s},\quad s = \sum_i \mathrm{rel}_i \cdot P@i"
+    weighting: ClassVar = "depends on the ranking: in s a relevant document at rank i weighs P@i"
     about: ClassVar = (
         "AP stretched at both ends, so that getting from .01 to .02 counts as much as from .98 to .99; about a "
         "normal distribution over queries. 0 where AP is one half or nothing is relevant."
@@ -135,6 +142,7 @@ class GMAP(AP):
     aliases: ClassVar[tuple[str, ...]] = ()
     title: ClassVar = "Geometric mean average precision"
     formula: ClassVar = r"\exp \left( \frac{1}{|Q|} \sum_{q} \ln \max(\mathrm{AP}_q, 0.00001) \right)"
+    weighting: ClassVar = f"{AP.weighting}; the mean over queries is geometric"
     about: ClassVar = (
         "AP for a user who must not be left without anything: a gain of a tenth counts the same for a hard query as "
         "for an easy one. For one query it is AP."
@@ -159,6 +167,7 @@ class GMBpref(Bpref):
     aliases: ClassVar[tuple[str, ...]] = ()
     title: ClassVar = "Geometric mean binary preference"
     formula: ClassVar = r"\exp \left( \frac{1}{|Q|} \sum_{q} \ln \max(\mathrm{Bpref}_q, 0.00001) \right)"
+    weighting: ClassVar = f"{Bpref.weighting}; the mean over queries is geometric"
     about: ClassVar = (
         "Bpref for a user who must not be left without anything: a gain of a tenth counts the same for a hard query "
         "as for an easy one. For one query it is Bpref."
@@ -174,6 +183,10 @@ class GMBpref(Bpref):
     reference: ClassVar = _ROBERTSON
     aggregate: ClassVar = "geometric"
 
+    @property
+    def shown_formula(self) -> str:
+        return Bpref.formula
+
 
 @dataclass(frozen=True, repr=False)
 class TrecRBP(Gained):
@@ -184,6 +197,8 @@ class TrecRBP(Gained):
     name: ClassVar = "TrecRBP"
     title: ClassVar = "Rank-biased precision of trec_eval 10"
     formula: ClassVar = r"(1 - p) \sum_i g_i\, p^{i-1}"
+    weighting: ClassVar = "(1 − p)·p^(i−1)"
+    lowest_of_negative_gains: ClassVar = 0.0  # gains are brought to 0…1
     about: ClassVar = (
         "A user goes on to the next document with chance p. Where a gain is below 0 or above 1 all gains of the query "
         "become (g − min)/(max − min), over the grades from 0 to its highest: the same grade is worth less in a query "
@@ -207,6 +222,9 @@ class TrecRBP(Gained):
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
         parts = [self._scaled(judged, i) for i in range(judged.n)]
         return {"gain": np.concatenate(parts), "chance to get here": self.p ** (judged.rank - 1.0)}
+
+    def rank_weights(self, n: int) -> Floats | None:
+        return np.asarray((1 - self.p) * self.p ** np.arange(float(n)), dtype=np.float64)
 
     def _scaled(self, judged: JudgedRun, i: int) -> Floats:
         """The gains of a query's hits, brought to 0…1 if one of its grades is worth more or less."""
@@ -232,6 +250,7 @@ class TrecRBPResidual(Measure):
     name: ClassVar = "TrecRBPResidual"
     title: ClassVar = "Residual of rank-biased precision of trec_eval 10"
     formula: ClassVar = r"p^n + (1 - p) \sum_{i\,\mathrm{unjudged}} p^{i-1}"
+    weighting: ClassVar = "(1 − p)·p^(i−1) for an unjudged document at rank i"
     about: ClassVar = (
         "The weight of unjudged documents in the list, and of all documents after its end (n long). trec_eval forgets "
         "the latter, and gives 0, where every document retrieved is judged."
@@ -255,6 +274,12 @@ class TrecRBPResidual(Measure):
     def terms(self, judged: JudgedRun) -> Floats:
         """The weight of each unjudged document; only a dense join has them all."""
         return np.where(judged.grade >= 0, 0.0, self._weight(judged))
+
+    def columns(self, judged: JudgedRun) -> dict[str, Any]:
+        return {"unjudged so far": judged.running(~(judged.grade >= 0)), "weight": self._weight(judged)}
+
+    def rank_weights(self, n: int) -> Floats | None:
+        return np.asarray((1 - self.p) * self.p ** np.arange(float(n)), dtype=np.float64)
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
         after = self.p ** float(judged.retrieved[0]) if self._has_unjudged(judged)[0] else 0.0

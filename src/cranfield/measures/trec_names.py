@@ -173,7 +173,11 @@ def parse_trec_name(text: str) -> list[Named] | None:
 def _named(name: str, rest: str | None) -> list[Named]:
     family = FAMILIES[name]
     if family.make is None:
-        raise MeasureError(f"{name} is a text, not a number: 'cranfield trec_eval' prints it.")
+        per_query = "-q " if name == "relstring" else ""
+        raise MeasureError(
+            f"{name} is a text, not a number, and only the drop-in has it: "
+            f"cranfield trec_eval {per_query}-m {name} QRELS RUN."
+        )
     if rest is not None and family.takes == "nothing":
         raise MeasureError(f"{name} takes no parameters, found {rest!r}.")
     parts = None if rest is None else rest.split(",")
@@ -182,11 +186,21 @@ def _named(name: str, rest: str | None) -> list[Named]:
         return [(f"{name}_{k}", family.make(k)) for k in cutoffs]
     if family.takes == "points":
         points = family.usual if parts is None else [_number(part) for part in parts]
-        return [(f"{name}_{point:3.2f}", family.make(point)) for point in points]
+        return [(f"{name}_{_point(point)}", family.make(point)) for point in points]
     if parts is None:
         return [(name, family.make())]
     given = [_pair(part) for part in parts] if family.takes == "pairs" else tuple(_number(part) for part in parts)
     return [(f"{name}_{rest}", family.make(given))]
+
+
+def _point(point: float) -> str:
+    """A point with trec_eval's two decimals, or with all where it has more: two points must not have one name.
+
+    >>> _point(0.1), _point(0.121)
+    ('0.10', '0.121')
+    """
+    short = f"{point:3.2f}"
+    return short if float(short) == point else repr(point)
 
 
 def _cutoff(text: str, name: str) -> int:

@@ -18,7 +18,7 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints, Qrels
 from cranfield.errors import MeasureError
-from cranfield.judged import Extras, JudgedRun
+from cranfield.judged import Bools, Extras, JudgedRun
 from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter, share
 from cranfield.measures.ties import mean_weight
 
@@ -31,6 +31,15 @@ _SCALE = (
     " A grade gains (grade − min_rel) / (max_rel − min_rel), cut to 0 and 1. Unless max_rel is given, grades of 1 and"
     " more gain 1; give the highest grade of the scale to tell them apart (ir_measures wants it given)."
 )
+# what each rank adds to a value, in terms of weight, stopping, gain, cost and continuation
+_SUMS = {"EU": "W_i g_i", "ETU": "L_i G_i", "EC": "W_i c_i", "ETC": "L_i K_i", "ED": r"\prod_{j<i} C_j"}
+_MEANING = {  # symbols of the formulas above and of the models, where these do not say what they are
+    "W_i": r"W_i \propto \prod_{j<i} C_j",
+    "L_i": r"L_i = (1 - C_i) \prod_{j<i} C_j",
+    "G_i": r"G_i = \sum_{j=1}^{i} g_j",
+    "K_i": r"K_i = \sum_{j=1}^{i} c_j",
+}
+_BY_WEIGHTS = r", \quad C_i = W_{i+1} / W_i"
 _LONGER = "A better document may be longer and cost more than the one it changes places with."
 _BINARY = " With rel a document gains 1 or 0."
 
@@ -88,15 +97,19 @@ class UserModel(Measure):
             choices=VALUES,
         ),
         "residual": Flag("by how much the value would be higher if all unjudged documents and ranks gained 1"),
-        "depth": Parameter("the rank at which every ranking ends", least=1, most=10**6, whole=True, examples=(20,)),
+        "depth": Parameter(
+            "the rank at which every ranking ends", least=1, most=10**6, whole=True, examples=(20, 2), symbol="n"
+        ),
         "cost": Parameter(
             "what a document costs: 1 (rank), or its length (--doc-lengths; the mean of all where it is unknown)",
             choices=("rank", "length"),
+            symbol="c K",
         ),
     }
     example: ClassVar = {"max_rel": 3}
     lacks: ClassVar = {"perfect": "The value is 1 only if documents that gain 1 never end."}
     length_is_cost: ClassVar[bool] = False  # whether lengths are the costs, where they are known, unless told otherwise
+    weights_are_given: ClassVar[bool] = False  # whether what users find does not change how far they go
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -113,11 +126,53 @@ class UserModel(Measure):
         if self.value != "EU" or self.residual:
             why = "Only the expected utility per document is a measure of quality."
             changed |= {"is_quality": False, "lacks": {**self.lacks, "swap": why}}
+        if self.value not in ("EU", "ETU") or self.residual:
+            changed["grades_help"] = self.weights_are_given
         if self.value != "EU":
             changed["high"] = math.inf
         if self.residual:  # of measures that adapt it may be negative
             changed["low"] = -1.0 if self.value == "EU" else -float(MANY)
         return changed
+
+    @property
+    def model(self) -> str:
+        """How users go on, or what weight they give each rank, as a formula."""
+        return self.formula.partition(r", \quad ")[2]
+
+    @property
+    def shown_formula(self) -> str:
+        parts = [*self._value_formula(), *self._gain_formula()]
+        known = " ".join(parts)
+        for symbol, meaning in _MEANING.items():
+            if symbol in known and not any(f"{symbol} {sign}" in known for sign in ("=", r"\propto")):
+                parts.append(meaning)
+                known += meaning
+        return r", \quad ".join(parts)
+
+    def _value_formula(self) -> list[str]:
+        """The value, and how users go on."""
+        if self.value == "EU" and not self.residual:
+            return self._utility_formula()
+        last = "n" if self.depth else r"\infty"
+        whole = rf"\sum_{{i=1}}^{{{last}}} {_SUMS[self.value]}"
+        if self.residual:
+            # all that is unjudged gains 1 in the one and nothing in the other
+            whole = rf"\Big[ {whole} \Big]_{{g_? = 1}} - \Big[ {whole} \Big]_{{g_? = 0}}"
+        return [whole, *filter(None, self.model.split(r", \quad "))]
+
+    def _utility_formula(self) -> list[str]:
+        return self.formula.split(r", \quad ")
+
+    def _gain_formula(self) -> Iterator[str]:
+        """What a document gains, where that is not as by default."""
+        rel = getattr(self, "rel", None)
+        if rel is not None:
+            yield rf"g_i = [\, \mathrm{{grade}}_i \ge {rel:g} \,]"
+        elif (self.min_rel, self.max_rel) != (0, 1):
+            above = r"\mathrm{grade}_i" + (f" - {self.min_rel:g}" if self.min_rel > 0 else "")
+            above += f" + {-self.min_rel:g}" if self.min_rel < 0 else ""
+            scaled = rf"\frac{{{above}}}{{{self.max_rel - self.min_rel:g}}}"
+            yield rf"g_i = \max\left(0, \min\left(1, {scaled}\right)\right)"
 
     @property
     def is_binary(self) -> bool:
@@ -167,12 +222,17 @@ class UserModel(Measure):
         return np.concatenate([np.empty(0), *(_totals(table) for _, table in self._tables(judged))])
 
     def terms(self, judged: JudgedRun) -> Floats:
-        return np.concatenate([np.empty(0), *(_at_hits(judged, at, table) for at, table in self._tables(judged))])
+        tables = ((at, self._without_noise(table)) for at, table in self._tables(judged))
+        return np.concatenate([np.empty(0), *(_at_hits(judged, at, table) for at, table in tables)])
+
+    def _without_noise(self, table: Floats) -> Floats:
+        # where the two values that a residual parts are the same, rounding may leave something
+        return np.where(np.abs(table) < 1e-13, 0.0, table) if self.residual else table
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
         ((_, table),) = self._tables(judged)
         length = int(judged.retrieved[0])
-        rest = math.fsum(table[0, length:])
+        rest = math.fsum(self._without_noise(table)[0, length:])
         last = "on" if self.depth is None else f"to {self.depth:,}"
         return [{"what": f"ranks {length + 1:,} {last}, beyond the list", "term": rest}] if rest else []
 
@@ -215,11 +275,15 @@ class UserModel(Measure):
         """The rankings of some queries, with `unknown` as the gain of all that is not judged or not retrieved."""
         row, rank, grade = _hits(judged, at)
         gain = np.full((at.stop - at.start, self._width(judged, at)), unknown)
-        seen = (rank <= self._last_rank) & ~np.isnan(grade)
+        seen = (rank <= self._last_rank) & ~(self.unknown(judged, grade) if unknown else np.isnan(grade))
         gain[row[seen], rank[seen] - 1] = self.gains(judged, grade[seen])
         # what is not judged may be relevant too
         known = np.maximum(relevant[at], np.count_nonzero(gain, axis=1)) if unknown else relevant[at]
         return Lists(gain, self._costs(judged, at, gain.shape), judged.retrieved[at], known)
+
+    def unknown(self, judged: JudgedRun, grades: Floats) -> Bools:
+        """Which of these grades are no judgment: none at all, or negative ones that gain nothing."""
+        return np.isnan(grades) | ((grades < 0) & ~(self.gains(judged, grades) > 0))
 
     def _width(self, judged: JudgedRun, at: slice) -> int:
         return self.depth or 1
@@ -254,6 +318,9 @@ class UserModel(Measure):
 class _FixedWeights(UserModel):
     """A user model in which the chance to go on depends on the rank alone."""
 
+    grades_help: ClassVar[bool] = True
+    weights_are_given: ClassVar[bool] = True
+
     def rank_weights(self, n: int) -> Floats | None:
         return _cut_or_filled(self._blank_walk().weight[0], n)
 
@@ -264,8 +331,19 @@ class _FixedWeights(UserModel):
             return None if costs_change else self.per_query(judged)
         worth = mean_weight(judged, self.worth)
         if self.residual:
-            return self.worth_of_all() - judged.total(np.where(np.isnan(judged.grade), 0.0, worth))
+            return self.worth_of_all() - judged.total(np.where(self.unknown(judged, judged.grade), 0.0, worth))
         return judged.total(np.nan_to_num(self.gains(judged, judged.grade)) * worth)
+
+    def expected_terms(self, judged: JudgedRun) -> Floats | None:
+        if self.value not in ("EU", "ETU") or self.residual:
+            return None
+        return np.nan_to_num(self.gains(judged, judged.grade)) * mean_weight(judged, self.worth)
+
+    def expected_columns(self, judged: JudgedRun) -> dict[str, Any]:
+        if self.value not in ("EU", "ETU") or self.residual:
+            return {}
+        gains = np.nan_to_num(self.gains(judged, judged.grade))
+        return {"gain": gains, "mean weight": mean_weight(judged, self.worth)}
 
     def worth(self, rank: Ints) -> Floats:
         """What a gain of 1 at a rank adds to EU or ETU."""
@@ -294,7 +372,8 @@ class RBP(_FixedWeights):
 
     name: ClassVar = "RBP"
     title: ClassVar = "Rank-biased precision"
-    formula: ClassVar = r"(1 - p) \sum_{i} p^{i-1} g_i"
+    formula: ClassVar = r"(1 - p) \sum_{i=1}^{k} p^{i-1} g_i"
+    weighting: ClassVar = "(1 − p)·p^(i−1)"
     about: ClassVar = (
         "A user goes on to the next document with probability p, whatever was found. Ignores how many relevant "
         "documents there are." + _SCALE + _BINARY + " With residual=True: the weight of all that is unjudged, not "
@@ -316,6 +395,16 @@ class RBP(_FixedWeights):
         "rel": REL,
         **UserModel.parameters,
     }
+
+    @property
+    def model(self) -> str:
+        return "C_i = p" + (r", \quad g_i = 0 \text{ for } i > k" if self.cutoff else "")
+
+    def _utility_formula(self) -> list[str]:
+        if self.depth is None:
+            return [self.formula]
+        last = r"\min(k, n)" if self.cutoff else "n"
+        return [rf"\frac{{1 - p}}{{1 - p^n}} \sum_{{i=1}}^{{{last}}} p^{{i-1}} g_i"]
 
     def continuation(self, lists: Lists) -> Floats:
         return np.full(len(lists.rank), self.p)
@@ -372,8 +461,12 @@ class ERR(Measure):
 
     name: ClassVar = "ERR"
     title: ClassVar = "Expected reciprocal rank"
+    grades_help: ClassVar[bool] = True
     formula: ClassVar = (
         r"\sum_{i=1}^{k} \frac{R_i}{i} \prod_{j=1}^{i-1} (1 - R_j), \quad R_i = \frac{2^{g_i} - 1}{2^{\max}}"
+    )
+    weighting: ClassVar = (
+        "depends on the ranking: (1/i)·(1 − R_1)·…·(1 − R_(i−1)), R being the chance that a document satisfies"
     )
     about: ClassVar = (
         "A user reads down and stops, satisfied, with a probability that grows with the grade: a relevant document "
@@ -391,7 +484,7 @@ class ERR(Measure):
     tasks: ClassVar = ("graded", "web")
     parameters: ClassVar = {
         "cutoff": CUTOFF,
-        "max_grade": Parameter("the grade of a perfect document", least=0, most=1000, examples=(3, 1)),
+        "max_grade": Parameter("the grade of a perfect document", least=0, most=1000, examples=(3, 1), symbol=r"\max"),
     }
     lacks: ClassVar = {"perfect": "Even the best grade satisfies only (2^max − 1) of 2^max users."}
 
@@ -429,6 +522,7 @@ class SDCG(_FixedWeights):
     name: ClassVar = "SDCG"
     title: ClassVar = "Scaled discounted cumulated gain"
     formula: ClassVar = r"\sum_{i=1}^{k} \frac{g_i}{\log_2(1+i)} \Big/ \sum_{i=1}^{k} \frac{1}{\log_2(1+i)}"
+    weighting: ClassVar = "in proportion to 1/log2(1 + i) down to rank k, 0 below"
     about: ClassVar = (
         "A user reads k documents and gets tired as in DCG; cwl_eval calls it NDCG. There is no ideal ranking: it is "
         "divided by the weights, as if k perfect documents could always be had." + _SCALE
@@ -445,6 +539,14 @@ class SDCG(_FixedWeights):
         **UserModel.parameters,
     }
 
+    @property
+    def model(self) -> str:
+        return r"C_i = \frac{\log(1+i)}{\log(2+i)} \text{ for } i < k \text{, else } 0"
+
+    def _utility_formula(self) -> list[str]:
+        last = "k" if (self.depth or MANY) >= (self.cutoff or 1) else "n"
+        return [self.formula.replace("{k}", f"{{{last}}}")]
+
     def continuation(self, lists: Lists) -> Floats:
         return np.where(lists.rank < (self.cutoff or 1), np.log(lists.rank + 1) / np.log(lists.rank + 2), 0.0)
 
@@ -457,9 +559,14 @@ class INST(UserModel):
 
     name: ClassVar = "INST"
     title: ClassVar = "INST"
+    grades_help: ClassVar[bool] = True
     formula: ClassVar = (
-        r"\sum_{i} W_i g_i, \quad C_i = \left( \frac{i + 2T - G_i - 1}{i + 2T - G_i} \right)^2, \quad "
+        r"\sum_{i=1}^{n} W_i g_i, \quad C_i = \left( \frac{i + 2T - G_i - 1}{i + 2T - G_i} \right)^2, \quad "
         r"G_i = \sum_{j=1}^{i} g_j"
+    )
+    weighting: ClassVar = (
+        "depends on the ranking: in proportion to C_1·…·C_(i−1), with C_i = ((i + 2T − G_i − 1)/(i + 2T − G_i))² where "
+        "G_i was gained down to rank i"
     )
     about: ClassVar = (
         "A user wants a gain of T in all. The further down, the likelier to go on, for the effort made; the more was "
@@ -488,7 +595,8 @@ class INSQ(_FixedWeights):
 
     name: ClassVar = "INSQ"
     title: ClassVar = "Inverse squares"
-    formula: ClassVar = r"\sum_{i} W_i g_i, \quad C_i = \left( \frac{i + 2T - 1}{i + 2T} \right)^2"
+    formula: ClassVar = r"\sum_{i=1}^{n} W_i g_i, \quad C_i = \left( \frac{i + 2T - 1}{i + 2T} \right)^2"
+    weighting: ClassVar = "in proportion to 1/(i + 2T − 1)²"
     about: ClassVar = (
         "A user wants T documents, and is the likelier to go on the further down, whatever was found: rank i gets "
         "attention in proportion to 1 / (i + 2T − 1)²." + _SCALE
@@ -514,7 +622,8 @@ class BPM(UserModel):
 
     name: ClassVar = "BPM"
     title: ClassVar = "Bejeweled player model"
-    formula: ClassVar = r"\frac{G_m}{m}, \quad m = \min \{\, i : G_i \ge T \text{ or } K_i \ge k \,\}"
+    formula: ClassVar = r"\frac{G_m}{m}, \quad m = \min \{\, i \le n : G_i \ge T \text{ or } K_i \ge k \,\}"
+    weighting: ClassVar[str] = "depends on the ranking: 1/m down to the rank m at which the user stops, 0 below"
     about: ClassVar = (
         "A user stops as soon as a gain of T is had, or what was read has cost k (with costs of 1: after k "
         "documents). The static form: T and k do not change on the way; cwl_eval calls k K." + _SCALE
@@ -529,6 +638,10 @@ class BPM(UserModel):
         "T": Parameter("the gain that the user wants in all", least=0, examples=(2.5,)),
         **UserModel.parameters,
     }
+
+    @property
+    def model(self) -> str:
+        return r"C_i = 1 \text{ while } G_i < T \text{ and } K_i < k \text{, else } 0"
 
     def continuation(self, lists: Lists) -> Floats:
         goes_on = (lists.gain_so_far < self.T) & (lists.cost_so_far < (self.cutoff or 1))
@@ -545,8 +658,8 @@ class BPMD(BPM):
     name: ClassVar = "BPMD"
     title: ClassVar = "Bejeweled player model, dynamic"
     formula: ClassVar = (
-        r"\frac{G_m}{m}, \quad m = \min \{\, i : G_i \ge T_i \text{ or } K_i \ge k \,\}, \quad "
-        r"T_{i+1} = T_i + h_b (g_i - \mathrm{med})"
+        r"\frac{G_m}{m}, \quad m = \min \{\, i \le n : G_i \ge T_i \text{ or } K_i \ge k \,\}, \quad "
+        r"T_{i+1} = T_i + h_b (g_i - \mathrm{med}), \quad T_1 = T"
     )
     about: ClassVar = (
         "As BPM, but a document that gains more than gain_med makes the user want more, one that gains less makes "
@@ -560,9 +673,16 @@ class BPMD(BPM):
     ignores: ClassVar = "Ignores everything after that, and how many relevant documents there are."
     parameters: ClassVar = {
         **BPM.parameters,
-        "hb": Parameter("how strongly a gain changes what is wanted", examples=(0.3,)),
-        "gain_med": Parameter("the gain that leaves what is wanted as it is", examples=(0.25,)),
+        "hb": Parameter("how strongly a gain changes what is wanted", examples=(0.3,), symbol="h_b"),
+        "gain_med": Parameter("the gain that leaves what is wanted as it is", examples=(0.25,), symbol=r"\mathrm{med}"),
     }
+
+    @property
+    def model(self) -> str:
+        return (
+            r"C_i = 1 \text{ while } G_i < T_i \text{ and } K_i < k \text{, else } 0, \quad "
+            r"T_{i+1} = T_i + h_b (g_i - \mathrm{med}), \quad T_1 = T"
+        )
 
     def continuation(self, lists: Lists) -> Floats:
         before = lists.gain_so_far - lists.gain
@@ -579,7 +699,8 @@ class NPV(_FixedWeights):
 
     name: ClassVar = "NPV"
     title: ClassVar = "Net present value"
-    formula: ClassVar = r"\sum_{i} W_i g_i, \quad C_i = \frac{1}{1 + r}"
+    formula: ClassVar = r"\sum_{i=1}^{n} W_i g_i, \quad C_i = \frac{1}{1 + r}"
+    weighting: ClassVar = "in proportion to 1/(1 + r)^(i−1)"
     about: ClassVar = (
         "A user values the next document at 1/(1 + r) of this one. The same as RBP with p = 1/(1 + r) and a ranking "
         "that ends at depth." + _SCALE
@@ -607,8 +728,10 @@ class SET(_FixedWeights):
     name: ClassVar = "SET"
     title: ClassVar = "Search economic theory"
     formula: ClassVar = (
-        r"\sum_{i=1}^{k} W_i g_i, \quad C_i = \frac{\omega(i+1)}{\omega(i)}, \quad \omega(i) = (i+1)^\beta - i^\beta"
+        r"\sum_{i=1}^{n} W_i g_i, \quad C_i = \frac{\omega(i+1)}{\omega(i)} \text{ for } i < k \text{, else } 0, \quad "
+        r"\omega(i) = (i+1)^\beta - i^\beta"
     )
+    weighting: ClassVar = "in proportion to (i + 1)^β − i^β down to rank k, 0 below"
     about: ClassVar = (
         "The benefit of reading i documents grows as i^β: with β < 1 each further one adds less. As in cwl_eval the "
         "weights are shifted by one rank: rank 1 has 2^β − 1, not 1." + _SCALE
@@ -621,7 +744,7 @@ class SET(_FixedWeights):
     required: ClassVar = ("cutoff",)
     parameters: ClassVar = {
         "cutoff": CUTOFF,
-        "beta": Parameter("how fast the benefit grows", least=0.001, most=1, examples=(0.25, 1)),
+        "beta": Parameter("how fast the benefit grows", least=0.001, most=1, examples=(0.25, 1), symbol=r"\beta"),
         **UserModel.parameters,
     }
 
@@ -636,10 +759,16 @@ class _ByCost(UserModel):
     """A user model given by weights that depend on what has been read before."""
 
     length_is_cost: ClassVar[bool] = True
+    grades_help: ClassVar[bool] = True
+    weights_are_given: ClassVar[bool] = True
 
     def weights(self, lists: Lists) -> Floats:
         """W, up to a factor for each query."""
         raise AssertionError(f"{type(self).__name__} does not say what ranks weigh")
+
+    @property
+    def model(self) -> str:
+        return super().model + _BY_WEIGHTS
 
     def walk(self, lists: Lists) -> Walk:
         weights = self.weights(lists)
@@ -657,7 +786,8 @@ class TBG(_ByCost):
 
     name: ClassVar = "TBG"
     title: ClassVar = "Time-biased gain"
-    formula: ClassVar = r"\sum_{i} W_i g_i, \quad W_i \propto 2^{-K_{i-1}/h}, \quad K_i = \sum_{j=1}^{i} c_j"
+    formula: ClassVar = r"\sum_{i=1}^{n} W_i g_i, \quad W_i \propto 2^{-K_{i-1}/h}, \quad K_i = \sum_{j=1}^{i} c_j"
+    weighting: ClassVar = "in proportion to 2^(−K/h), K being what the documents above cost, i − 1 if each costs 1"
     about: ClassVar = (
         "Users give up as time goes by: after every half-life there are half as many. Time is what the documents "
         "read so far cost: their lengths where these are known (--doc-lengths), else 1 each. The form of cwl_eval: "
@@ -674,7 +804,9 @@ class TBG(_ByCost):
     reference: ClassVar = "Smucker & Clarke, Time-based calibration of effectiveness measures, SIGIR 2012"
     lacks: ClassVar = {**UserModel.lacks, "swap": _LONGER}
     parameters: ClassVar = {
-        "halflife": Parameter("after what cost half of the users are gone", least=0.001, examples=(22, 3000)),
+        "halflife": Parameter(
+            "after what cost half of the users are gone", least=0.001, examples=(22, 3000), symbol="h"
+        ),
         **UserModel.parameters,
     }
 
@@ -691,7 +823,10 @@ class U(_ByCost):
     name: ClassVar = "U"
     aliases: ClassVar = ("UMeasure",)
     title: ClassVar = "U-measure"
-    formula: ClassVar = r"\sum_{i} W_i g_i, \quad W_i \propto \max(0, 1 - K_{i-1}/L), \quad K_i = \sum_{j=1}^{i} c_j"
+    formula: ClassVar = (
+        r"\sum_{i=1}^{n-1} W_i g_i, \quad W_i \propto \max(0, 1 - K_{i-1}/L), \quad K_i = \sum_{j=1}^{i} c_j"
+    )
+    weighting: ClassVar = "in proportion to 1 − K/L, K being what the documents above cost, i − 1 if each costs 1"
     about: ClassVar = (
         "Text is worth less the more was read before it, and nothing after L. What was read is what the documents so "
         "far cost: their lengths where these are known (--doc-lengths), else 1 each. As in cwl_eval the value is a "
@@ -731,8 +866,12 @@ class IFT(UserModel):
     name: ClassVar = "IFT"
     title: ClassVar = "Information foraging theory"
     formula: ClassVar = (
-        r"\sum_{i} W_i g_i, \quad C_i = \left( 1 - \frac{1}{1 + b_1 e^{(T - G_i) R_1}} \right) "
+        r"\sum_{i=1}^{n} W_i g_i, \quad C_i = \left( 1 - \frac{1}{1 + b_1 e^{(T - G_i) R_1}} \right) "
         r"\cdot \frac{1}{1 + b_2 e^{(A - G_i/K_i) R_2}}"
+    )
+    weighting: ClassVar = (
+        "depends on the ranking: in proportion to C_1·…·C_(i−1), where the chance C to go on falls as the gain had so "
+        "far passes T and rises as the gain per cost passes A"
     )
     about: ClassVar = (
         "A user leaves a patch of food, or a list of results, when a gain of T was had (stop='goal': the first "
@@ -753,13 +892,24 @@ class IFT(UserModel):
     parameters: ClassVar = {
         "stop": Parameter("what makes the user leave", choices=("goal", "rate", "both")),
         "T": Parameter("the gain that the user wants in all", least=0, examples=(1,)),
-        "b1": Parameter("how ready the user is to go on at the goal", least=0, examples=(0.5,)),
-        "R1": Parameter("how sharply the goal counts", least=0, examples=(1,)),
+        "b1": Parameter("how ready the user is to go on at the goal", least=0, examples=(0.5,), symbol="b_1"),
+        "R1": Parameter("how sharply the goal counts", least=0, examples=(1,), symbol="R_1"),
         "A": Parameter("the gain per cost that the user expects", least=0, examples=(0.4,)),
-        "b2": Parameter("how ready the user is to leave at that rate", least=0, examples=(0.5,)),
-        "R2": Parameter("how sharply the rate counts", least=0, examples=(1,)),
+        "b2": Parameter("how ready the user is to leave at that rate", least=0, examples=(0.5,), symbol="b_2"),
+        "R2": Parameter("how sharply the rate counts", least=0, examples=(1,), symbol="R_2"),
         **UserModel.parameters,
     }
+
+    @property
+    def model(self) -> str:
+        if self.stop == "goal":
+            return r"C_i = 1 - \frac{1}{1 + b_1 e^{(T - G_i) R_1}}"
+        if self.stop == "rate":
+            return r"C_i = \frac{1}{1 + b_2 e^{(A - G_i/K_i) R_2}}"
+        return super().model
+
+    def _utility_formula(self) -> list[str]:
+        return [r"\sum_{i=1}^{n} W_i g_i", self.model]
 
     def continuation(self, lists: Lists) -> Floats:
         goal = 1 - _logistic(self.b1, (self.T - lists.gain_so_far) * self.R1)
@@ -775,7 +925,11 @@ class NERR8(UserModel):
 
     name: ClassVar = "NERR8"
     title: ClassVar = "Nearly expected reciprocal rank, eq. 8"
-    formula: ClassVar = r"\sum_{i=1}^{k} W_i g_i, \quad C_i = 1 - g_i"
+    grades_help: ClassVar[bool] = True
+    formula: ClassVar = r"\sum_{i=1}^{n} W_i g_i, \quad C_i = 1 - g_i \text{ for } i < k \text{, else } 0"
+    weighting: ClassVar[str] = (
+        "depends on the ranking: in proportion to (1 − g_1)·…·(1 − g_(i−1)) down to rank k, 0 below"
+    )
     about: ClassVar = (
         "ERR is not a measure of the C/W/L framework; this is the nearest one: a document satisfies with its gain as "
         "probability, and then the user stops, at the latest after k." + _SCALE
@@ -798,7 +952,12 @@ class NERR9(NERR8):
 
     name: ClassVar = "NERR9"
     title: ClassVar = "Nearly expected reciprocal rank, eq. 9"
-    formula: ClassVar = r"\sum_{i=1}^{k} W_i g_i, \quad C_i = \frac{i}{i + 1} (1 - g_i)"
+    formula: ClassVar = (
+        r"\sum_{i=1}^{n} W_i g_i, \quad C_i = \frac{i}{i + 1} (1 - g_i) \text{ for } i < k \text{, else } 0"
+    )
+    weighting: ClassVar = (
+        "depends on the ranking: in proportion to (1/i)·(1 − g_1)·…·(1 − g_(i−1)) down to rank k, 0 below"
+    )
     about: ClassVar = (
         "A document satisfies with its gain as probability; if it does not, the user at rank i goes on with "
         "probability i/(i + 1), and not beyond k." + _SCALE
@@ -821,7 +980,9 @@ class NERR10(UserModel):
 
     name: ClassVar = "NERR10"
     title: ClassVar = "Nearly expected reciprocal rank, eq. 10"
-    formula: ClassVar = r"\sum_{i} W_i g_i, \quad C_i = p \, (1 - g_i)"
+    grades_help: ClassVar[bool] = True
+    formula: ClassVar = r"\sum_{i=1}^{n} W_i g_i, \quad C_i = p \, (1 - g_i)"
+    weighting: ClassVar = "depends on the ranking: in proportion to p^(i−1)·(1 − g_1)·…·(1 − g_(i−1))"
     about: ClassVar = (
         "A document satisfies with its gain as probability; if it does not, the user goes on with probability p, as "
         "in RBP." + _SCALE
@@ -848,7 +1009,9 @@ class NERR11(UserModel):
 
     name: ClassVar = "NERR11"
     title: ClassVar = "Nearly expected reciprocal rank, eq. 11"
-    formula: ClassVar = r"\sum_{i} W_i g_i, \quad C_i = \left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)"
+    grades_help: ClassVar[bool] = True
+    formula: ClassVar = r"\sum_{i=1}^{n} W_i g_i, \quad C_i = \left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)"
+    weighting: ClassVar = "depends on the ranking: in proportion to (1 − g_1)·…·(1 − g_(i−1))/(i + 2T − 1)²"
     about: ClassVar = (
         "A document satisfies with its gain as probability; if it does not, the user goes on as in INSQ, the likelier "
         "the further down." + _SCALE
@@ -877,7 +1040,8 @@ class CWL_P(_FixedWeights):
 
     name: ClassVar = "CWL_P"
     title: ClassVar = "Precision at k, in the C/W/L framework"
-    formula: ClassVar = r"\sum_{i} W_i g_i, \quad C_i = 1 \text{ for } i < k \text{, else } 0"
+    formula: ClassVar = r"\sum_{i=1}^{n} W_i g_i, \quad C_i = 1 \text{ for } i < k \text{, else } 0"
+    weighting: ClassVar = "1/k down to rank k, 0 below"
     about: ClassVar = "A user reads exactly k documents. P@k where documents gain 1 or 0." + _SCALE + _BINARY
     user: ClassVar = "A user reads k documents and counts what they gain."
     ignores: ClassVar = (
@@ -898,7 +1062,10 @@ class CWL_RR(UserModel):
 
     name: ClassVar = "CWL_RR"
     title: ClassVar = "Reciprocal rank, in the C/W/L framework"
-    formula: ClassVar = r"\sum_{i} W_i g_i, \quad C_i = 1 \text{ while } G_i = 0 \text{, else } 0"
+    formula: ClassVar = r"\sum_{i=1}^{n} W_i g_i, \quad C_i = 1 \text{ while } G_i = 0 \text{, else } 0"
+    weighting: ClassVar = (
+        "depends on the ranking: 1/m down to the first document that gains anything, at rank m, 0 below"
+    )
     about: ClassVar = (
         "A user stops at the first document that gains anything, or reads on to the depth. RR where documents gain 1 "
         "or 0." + _SCALE + _BINARY
@@ -928,6 +1095,13 @@ class CWL_AP(UserModel):
         r"\frac{1}{G_n} \sum_{i=1}^{n} g_i \frac{G_i}{i}, \quad C_i = \frac{S_{i+1}}{S_i}, \quad "
         r"S_i = \sum_{j=i}^{n} \frac{g_j}{j}"
     )
+    weighting: ClassVar = (
+        "depends on the ranking: in proportion to the sum of g_j/j over the documents from rank i down"
+    )
+    lacks: ClassVar = {
+        **UserModel.lacks,
+        "swap": "A better document that comes in from beyond the depth is one more to look for.",
+    }
     about: ClassVar = (
         "A user wants a random one of the relevant documents in the list and reads down to it. Divided by the gain "
         "retrieved, not by that of all relevant documents as AP is: what was missed does not matter. cwl_eval and "
@@ -955,7 +1129,10 @@ class TrAP(UserModel):
 
     name: ClassVar = "TrAP"
     title: ClassVar = "Average precision, in the C/W/L framework"
-    formula: ClassVar = r"\sum_{i} W_i g_i, \quad W_i = \frac{1}{R} \frac{G_i}{K_i}"
+    formula: ClassVar = r"\sum_{i=1}^{n} W_i g_i, \quad W_i = \frac{1}{R} \frac{G_i}{K_i}"
+    weighting: ClassVar = (
+        "depends on the ranking: G_i/(iR) where G_i was gained down to rank i, which costs 1 a document"
+    )
     about: ClassVar = (
         "A user wants a random one of the relevant documents and reads down to it; R counts all documents that gain "
         "anything. AP where documents gain 1 or 0. The weights depend on what was found and do not add up to 1; at "
@@ -966,6 +1143,15 @@ class TrAP(UserModel):
     reference: ClassVar = "Robertson, Kanoulas & Yilmaz, Extending average precision to graded judgments, SIGIR 2010"
     tasks: ClassVar = ("recall",)
     parameters: ClassVar = {"rel": REL, **UserModel.parameters}
+
+    @property
+    def model(self) -> str:
+        return super().model + _BY_WEIGHTS
+
+    def _value_formula(self) -> list[str]:
+        whole, *model = super()._value_formula()
+        # weights that do not add up to 1
+        return [whole.replace(_SUMS["ED"], r"\frac{\prod_{j<i} C_j}{\sum_l W_l}"), *model]
 
     def walk(self, lists: Lists) -> Walk:
         # cwl_eval leaves the last rank as it is

@@ -13,7 +13,7 @@ from functools import cache
 from typing import Any
 
 from cranfield.errors import MeasureError
-from cranfield.measures import Measure, all_measures, parse_measure
+from cranfield.measures import Measure, all_measures, parse_measure, parse_measures
 from cranfield.measures.advice import ADVICE
 from cranfield.measures.base import REGISTRY, unknown_measure
 from cranfield.measures.own import own_measure, own_name
@@ -21,7 +21,7 @@ from cranfield.measures.trec_names import parse_trec_name
 
 LINE = 80
 RANKS = 10
-DEPENDS = "depends on the ranking"  # the weight of a rank, where it is not the same for all rankings
+NONE = "–"  # the default of a parameter that is not given
 # as trec_eval prints them; those we do not have are passed over
 TREC_NAMES = (
     "map gm_map Rprec bpref gm_bpref recip_rank iprec_at_recall_0.50 P_10 recall_10 relstring_10 utility ndcg "
@@ -39,18 +39,29 @@ IR_MEASURES = (
 ).split()
 
 
-def kind_of(name: str) -> type[Measure]:
-    """The measure that a name stands for, whatever its parameters, whoever's name it is."""
+def measure_of(name: str) -> Measure:
+    """The measure that a name stands for, with the parameters it gives, whoever's name it is."""
     own = own_name(name)
-    if own is not None:
-        return own_measure(own[0], re.split(r"[(@]", own[1])[0])
-    bare = re.split(r"[(@]", name)[0].strip()
-    if bare in REGISTRY:
-        return REGISTRY[bare]
-    trec = parse_trec_name(name)
-    if trec:
-        return type(trec[0][1])
-    raise unknown_measure(bare)
+    bare = re.split(r"[(@]", own[1] if own else name)[0].strip()
+    if own is None and bare not in REGISTRY and not parse_trec_name(name):
+        raise unknown_measure(bare)
+    if own is not None and bare == own[1]:
+        return usual(own_measure(own[0], bare))
+    if own is None and bare == name.strip() and bare in REGISTRY:
+        return usual(REGISTRY[bare])
+    named = parse_measures([name])
+    # a name of trec_eval may stand for the same measure at several cutoffs
+    return named[0][1] if len(named) == 1 else usual(type(named[0][1]))
+
+
+def usual(kind: type[Measure]) -> Measure:
+    """The measure as it is if only what must be given is."""
+    return kind(**{name: kind.parameters[name].some_values()[0] for name in kind.required})
+
+
+def formula_of(measure: Measure) -> str:
+    """The formula, that of the run where it is not the mean over queries."""
+    return measure.shown_formula if measure.aggregate in ("mean", "sum") else measure.formula
 
 
 def families() -> dict[str, list[type[Measure]]]:
@@ -59,20 +70,26 @@ def families() -> dict[str, list[type[Measure]]]:
     for kind in all_measures():
         about = sys.modules[kind.__module__].__doc__ or kind.__module__
         found.setdefault(re.split(r"[:.\n]", about)[0], []).append(kind)
-    # counts are no measures of quality: they come last
-    return dict(sorted(found.items(), key=lambda family: family[1][0].aggregate == "sum"))
+    # first what tells good runs from bad ones, then likeness between runs; counts come last
+    return dict(
+        sorted(found.items(), key=lambda family: (family[1][0].aggregate == "sum", not _has_quality(family[1])))
+    )
 
 
-def range_of(kind: type[Measure]) -> str:
+def _has_quality(kinds: Iterable[type[Measure]]) -> bool:
+    return any(kind.is_quality for kind in kinds)
+
+
+def range_of(measure: Measure) -> str:
     """The range of values in words."""
-    return f"{_number(kind.low)} to {_number(kind.high)}"
+    return f"{_number(measure.low)} to {_number(measure.high)}"
 
 
-def better(kind: type[Measure]) -> str:
+def better(measure: Measure) -> str:
     """Which values are better; a count or a share of judged documents is neither good nor bad."""
-    if not kind.is_quality:
+    if not measure.is_quality:
         return "–"
-    return "more" if kind.more_is_better else "less"
+    return "more" if measure.more_is_better else "less"
 
 
 def default_of(kind: type[Measure], name: str) -> str:
@@ -83,14 +100,15 @@ def default_of(kind: type[Measure], name: str) -> str:
     if name == "rel" and not kind.plain().is_binary:
         return "none, grades count as they are"
     if default is None:
-        return {"rel": "1", "cutoff": "the whole ranking", "docs": "--docs"}.get(name, "–")
+        return {"rel": "1", "cutoff": "the whole ranking", "docs": "--docs"}.get(name, NONE)
     return f"{default:g}" if isinstance(default, float) else str(default)
 
 
 def parameters_of(kind: type[Measure]) -> list[str]:
-    """The parameters of a measure, the one that `@` sets first."""
+    """The parameters of a measure, the one that `@` sets first, those that all measures have last."""
     names = [field.name for field in dataclasses.fields(kind) if field.name in kind.parameters]
-    return sorted(names, key=lambda name: name != kind.at)
+    shared = {field.name for field in dataclasses.fields(Measure)} - ({"gain"} if kind.has_own_gains else set())
+    return sorted(names, key=lambda name: (name != kind.at, name in shared))
 
 
 @cache
@@ -112,32 +130,55 @@ def ir_measures_names(kind: type[Measure]) -> list[str]:
     return [name for name in IR_MEASURES if REGISTRY.get(name) is kind]
 
 
-def weights_of(kind: type[Measure], n: int = RANKS) -> list[float] | None:
+def weights_of(measure: Measure, n: int = RANKS) -> list[float] | None:
     """The weight that the measure gives to each of the first ranks, where it gives one that does not depend on them."""
-    weights = kind.plain().rank_weights(n)
+    weights = measure.rank_weights(n)
     return None if weights is None else [float(weight) for weight in weights]
 
 
-def record(kind: type[Measure]) -> dict[str, Any]:
+def weights_in_words(measure: Measure) -> str:
+    """The weight of each of the first ranks, as numbers where there are any, and how they come about."""
+    weights = weights_of(measure)
+    if weights is None:
+        return measure.weighting or "not said"
+    how = f": {measure.weighting}" if measure.weighting else ""
+    return f"{' '.join(_told_apart(weights))} … ({measure}){how}"
+
+
+def _told_apart(weights: Sequence[float]) -> list[str]:
+    """Weights with three decimals, or as many as it takes to see that they are not the same."""
+    different = len({round(weight, 9) for weight in weights})
+    texts: list[str] = []
+    for places in range(3, 10):
+        texts = [f"{weight:.{places}f}".removeprefix("0") for weight in weights]
+        if len(set(texts)) == different:
+            break
+    return texts
+
+
+def record(measure: Measure) -> dict[str, Any]:
     """All about a measure, ready for JSON."""
+    kind = type(measure)
     return {
         "name": kind.name,
+        "measure": str(measure),
         "aliases": list(kind.aliases),
         "title": kind.title,
         "what": summary(kind),
         "about": kind.about,
         "user": kind.user,
         "ignores": kind.ignores,
-        "formula": kind.formula,
+        "formula": formula_of(measure),
         "parameters": {name: _parameter_record(kind, name) for name in parameters_of(kind)},
-        "range": [_finite(kind.low), _finite(kind.high)],
-        "better": better(kind),
+        "range": [_finite(measure.low), _finite(measure.high)],
+        "better": better(measure),
         "nothing_found": kind.nothing_found,
         "aggregate": kind.aggregate,
         "tasks": list(kind.tasks),
-        "weights": weights_of(kind),
-        "needs": list(kind.needs),
-        "lacks": dict(kind.lacks),
+        "weights": weights_of(measure),
+        "weighting": kind.weighting,
+        "needs": list(measure.needed),
+        "lacks": dict(measure.lacks),
         "reference": kind.reference,
         "trec_eval": trec_names().get(kind, []),
         "ir_measures": ir_measures_names(kind),
@@ -146,7 +187,9 @@ def record(kind: type[Measure]) -> dict[str, Any]:
 
 def summary(kind: type[Measure]) -> str:
     """What the measure is, in a sentence."""
-    return (kind.__doc__ or "").strip().splitlines()[0] if kind.__doc__ else kind.title
+    text = (kind.__doc__ or "").strip()
+    # what a dataclass writes where nobody has
+    return kind.title if not text or text.startswith(f"{kind.__name__}(") else text.splitlines()[0]
 
 
 def list_as_text() -> str:
@@ -161,24 +204,25 @@ def list_as_text() -> str:
 
 
 def list_as_json() -> str:
-    return _json([record(kind) for kind in all_measures()])
+    return _json([record(usual(kind)) for kind in all_measures()])
 
 
-def as_text(kind: type[Measure]) -> str:
+def as_text(measure: Measure) -> str:
     """All about one measure."""
+    kind = type(measure)
     parts = [
-        f"{kind.name}: {kind.title}",
+        f"{kind.name}: {kind.title}" if kind.title else kind.name,
         _filled(summary(kind)),
         _filled(kind.about),
-        f"    {kind.formula}",
-        "\n".join(_entry(label, text, 16) for label, text in _facts(kind)),
+        f"    {formula_of(measure)}",
+        "\n".join(_entry(label, text, 16) for label, text in _facts(measure)),
         "Parameters\n" + "\n".join(_parameter(kind, name) for name in parameters_of(kind)),
     ]
     return "\n\n".join(part for part in parts if part.strip()) + "\n"
 
 
-def as_json(kind: type[Measure]) -> str:
-    return _json(record(kind))
+def as_json(measure: Measure) -> str:
+    return _json(record(measure))
 
 
 def advice_as_text(task: str) -> str:
@@ -199,41 +243,48 @@ def available(task: str) -> list[tuple[str, str]]:
     return [(str(parse_measure(name)), why) for name, why in ADVICE[task].measures]
 
 
-def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
+_OF_ALL = {
+    "mean": "the mean",
+    "sum": "the sum",
+    "geometric": "the geometric mean",
+    "run": "a value of the run as a whole, not a mean over queries",
+}
+
+
+def _facts(measure: Measure) -> Iterator[tuple[str, str]]:
+    kind = type(measure)
     if kind.user:
         yield "User", kind.user
-    yield "Weight of ranks", _weights(kind)
+    yield "Weight of ranks", weights_in_words(measure)
     if kind.ignores:
-        yield "Ignores", kind.ignores
+        yield "Ignores", _capital(kind.ignores.removeprefix("Ignores "))
     if kind.aliases:
         yield "Also called", ", ".join(kind.aliases)
     if names := trec_names().get(kind):
         yield "In trec_eval", ", ".join(names)
     if names := ir_measures_names(kind):
         yield "In ir_measures", ", ".join(names)
-    yield "Values", range_of(kind)
-    yield "Better", better(kind)
+    yield "Values", range_of(measure)
+    yield "Better", better(measure)
     yield "Nothing found", kind.nothing_found
-    yield "All queries", "the sum" if kind.aggregate == "sum" else "the mean"
+    yield "All queries", aggregate_of(kind)
     if kind.tasks:
         yield "Tasks", ", ".join(kind.tasks)
-    if kind.needs:
-        yield "Needs", ", ".join(f"--{need.replace('_', '-')}" for need in kind.needs)
+    if measure.needed:
+        yield "Needs", ", ".join(f"--{need.replace('_', '-')}" for need in measure.needed)
     if kind.reference:
         yield "Reference", kind.reference
 
 
-def _weights(kind: type[Measure]) -> str:
-    """The weight of each of the first ranks, in a line."""
-    weights = weights_of(kind)
-    if weights is None:
-        return DEPENDS
-    return f"{' '.join(_weight(weight) for weight in weights)} … ({kind.plain()})"
+def aggregate_of(kind: type[Measure]) -> str:
+    """What one number is made of the values of all queries."""
+    return _OF_ALL[kind.aggregate]
 
 
 def _parameter(kind: type[Measure], name: str) -> str:
     parameter = kind.parameters[name]
-    what = f"{parameter.what}: {parameter.range()}. Default: {default_of(kind, name)}."
+    default = default_of(kind, name)
+    what = f"{parameter.what}: {parameter.range()}." + ("" if default == NONE else f" Default: {default}.")
     return _entry(f"@ or {name}" if name == kind.at else name, what, 16)
 
 
@@ -258,12 +309,12 @@ def _filled(text: str) -> str:
     return textwrap.fill(text, LINE, break_long_words=False, break_on_hyphens=False)
 
 
-def _weight(weight: float) -> str:
-    return f"{weight:.3f}".removeprefix("0")
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
 
 
 def _number(value: float) -> str:
-    return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:g}"
+    return ("∞" if value > 0 else "−∞") if math.isinf(value) else f"{value:.4g}"
 
 
 def _finite(value: float) -> float | None:

@@ -194,8 +194,9 @@ def _best(scores: Scores, i: int, texts: Sequence[str]) -> set[str]:
 
 
 def _figure(scores: Scores, i: int, run: RunScores, places: int) -> str:
-    counted = scores.measures[i].aggregate == "sum"
-    return number(scores.mean(scores.labels[i], run.name), 0 if counted else places)
+    value = scores.mean(scores.labels[i], run.name)
+    counted = scores.measures[i].aggregate == "sum" or isinstance(value, int)
+    return number(value, 0 if counted else places)
 
 
 def _interval(scores: Scores, i: int, run: RunScores, places: int) -> str:

@@ -23,9 +23,10 @@ SHORTEST_DOC = 12
 
 @dataclass(frozen=True)
 class Sheet:
-    """The table of an explanation as texts: ranks, terms of no document, and what they come to."""
+    """The table of an explanation as texts: ranks (or queries), terms of none of these, and what they come to."""
 
     header: tuple[str, ...]
+    id_at: int  # which column names the document, or the query
     ranks: tuple[tuple[str, ...], ...]
     others: tuple[tuple[str, str], ...]
     hidden: str
@@ -56,20 +57,29 @@ def as_html(explanations: Sequence[Explanation]) -> str:
 
 def heading(explanation: Explanation) -> str:
     """The answer first."""
-    return f"{explanation.measure} of {explanation.run}, query {explanation.query}: {_figure(explanation.value)}"
+    which = f"query {explanation.query}"
+    if explanation.query is None:
+        number = sum("query" in row for row in explanation.rows) + explanation.hidden
+        which = f"{explanation.average} {counted(number, 'query')}"
+    return f"{explanation.measure} of {explanation.run}, {which}: {_figure(explanation.value)}"
 
 
 def sheet(explanation: Explanation) -> Sheet:
     """The table of an explanation, its numbers as they are shown."""
-    ranked = [row for row in explanation.rows if "rank" in row]
-    others = [row for row in explanation.rows if "rank" not in row]
-    names = ["rank", "doc", "grade", *explanation.columns]
-    if not others or any(row["term"] for row in ranked):
-        names.append("term")
-    columns = [_column([row.get(name) for row in ranked], is_id=name == "doc") for name in names]
+    ranked = [row for row in explanation.rows if "what" not in row]
+    others = [row for row in explanation.rows if "what" in row]
+    names = ["query"] if explanation.query is None else ["rank", "doc", "grade"]
+    names += explanation.columns
+    # of all ranks, also of those that are not shown
+    of_ranks = explanation.sum - math.fsum(row["term"] for row in others)
+    if not others or abs(of_ranks) > 1e-12 or any(row["term"] for row in ranked):
+        names.append("term" if explanation.query is not None or "value" in names else "value")
+    ids = names.index("query" if explanation.query is None else "doc")
+    columns = [_column([row.get(name) for row in ranked], is_id=at == ids) for at, name in enumerate(names)]
     other_terms = _column([row["term"] for row in others])
     return Sheet(
         header=tuple(_titled(name) for name in names),
+        id_at=ids,
         ranks=tuple(zip(*columns, strict=True)),
         others=tuple((str(row["what"]), term) for row, term in zip(others, other_terms, strict=True)),
         hidden=_hidden(explanation),
@@ -83,7 +93,8 @@ def _titled(name: str) -> str:
 
 
 def _totals(explanation: Explanation) -> list[tuple[str, str]]:
-    lines = [("Sum of the terms", _figure(explanation.sum))]
+    of_values = explanation.query is None and "value" not in explanation.columns
+    lines = [(f"Sum of the {'values' if of_values else 'terms'}", _figure(explanation.sum))]
     if explanation.normaliser != 1 or explanation.normaliser_is or "normaliser" in _unusual(explanation.rule):
         what = f" ({explanation.normaliser_is})" if explanation.normaliser_is else ""
         lines.append((f"Normaliser{what}", _figure(explanation.normaliser)))
@@ -100,13 +111,16 @@ def _hidden(explanation: Explanation) -> str:
     added = explanation.sum - math.fsum(row["term"] for row in explanation.rows)
     adds = "nothing" if abs(added) < 1e-12 else _figure(added)
     they = "it adds" if explanation.hidden == 1 else "they add"
-    return f"{counted(explanation.hidden, 'more rank')} not shown: {they} {adds}."
+    one, several = ("rank", "ranks") if explanation.query is not None else ("query", "queries")
+    what = one if explanation.hidden == 1 else several
+    return f"{explanation.hidden:,} more {what} not shown: {they} {adds}."
 
 
 def remarks(explanation: Explanation) -> list[str]:
     """The conventions in force, and what else must be known."""
     conventions = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in explanation.conventions.items())
-    return [f"Conventions: {conventions}.", *explanation.notes]
+    means = ", ".join(f"{name} {_figure(mean)}" for name, mean in explanation.averages.items())
+    return [*([f"Means: {means}."] if means else []), f"Conventions: {conventions}.", *explanation.notes]
 
 
 def _column(values: Sequence[Any], is_id: bool = False) -> list[str]:
@@ -144,7 +158,7 @@ def _text(explanation: Explanation, width: int, styled: bool) -> str:
     edge = max([used, *(len(label) + 2 + len(number) for label, number in foot)])
     lines = [
         _bold(heading(explanation), styled),
-        *_wrapped(f"{explanation.title}: {explanation.formula}"),
+        *_wrapped(": ".join(part for part in (explanation.title, explanation.formula) if part)),
         "",
         *table,
         *_wrapped(shown.hidden),
@@ -169,38 +183,37 @@ def _grid(shown: Sheet, width: int) -> tuple[list[str], int]:
     columns = [list(column) for column in zip(*shown.ranks, strict=True)]
     sizes = [max(map(len, [*head, *column])) for head, column in zip(heads, columns, strict=True)]
     too_wide = sum(sizes) + 2 * (len(sizes) - 1) - width
+    at = shown.id_at
     if too_wide > 0:
-        sizes[1] = max(sizes[1] - too_wide, min(sizes[1], SHORTEST_DOC))
-        columns[1] = [_cut(doc, sizes[1]) for doc in columns[1]]
+        sizes[at] = max(sizes[at] - too_wide, min(sizes[at], SHORTEST_DOC))
+        columns[at] = [_cut(doc, sizes[at]) for doc in columns[at]]
     lines: list[str] = []
     used = 0
-    for part in _parts(sizes, width):
+    for part in _parts(sizes, width, at + 1):
         lines += [""] if lines else []
-        lines += _rows([heads[i] for i in part], [columns[i] for i in part], [sizes[i] for i in part], part)
+        lines += _rows([heads[i] for i in part], [columns[i] for i in part], [sizes[i] for i in part], at)
         used = sum(sizes[i] + 2 for i in part) - 2
     return lines, used
 
 
-def _parts(sizes: Sequence[int], width: int) -> list[list[int]]:
-    """Which columns go into each table: rank and document into all of them."""
-    parts: list[list[int]] = [[0, 1]]
-    used = start = sizes[0] + 2 + sizes[1]
-    for i, size in enumerate(sizes[2:], 2):
-        if used + 2 + size > width and len(parts[-1]) > 2:
-            parts.append([0, 1])
+def _parts(sizes: Sequence[int], width: int, lead: int) -> list[list[int]]:
+    """Which columns go into each table: rank and document (or the query) into all of them."""
+    parts: list[list[int]] = [list(range(lead))]
+    used = start = sum(sizes[:lead]) + 2 * (lead - 1)
+    for i, size in enumerate(sizes[lead:], lead):
+        if used + 2 + size > width and len(parts[-1]) > lead:
+            parts.append(list(range(lead)))
             used = start
         parts[-1].append(i)
         used += 2 + size
     return parts
 
 
-def _rows(
-    heads: Sequence[list[str]], columns: Sequence[list[str]], sizes: Sequence[int], part: Sequence[int]
-) -> list[str]:
+def _rows(heads: Sequence[list[str]], columns: Sequence[list[str]], sizes: Sequence[int], id_at: int) -> list[str]:
     depth = max(map(len, heads))
     stacked = [[""] * (depth - len(head)) + head for head in heads]
     lines = [list(line) for line in zip(*stacked, strict=True)] + [list(row) for row in zip(*columns, strict=True)]
-    is_left = [i == 1 for i in part]  # documents; all else is numbers
+    is_left = [i == id_at for i in range(len(sizes))]  # documents, queries; all else is numbers
     return [
         "  ".join(
             cell.ljust(size) if left else cell.rjust(size)
@@ -239,20 +252,21 @@ def _bold(text: str, styled: bool) -> str:
 
 def _markdown(explanation: Explanation) -> str:
     shown = sheet(explanation)
-    empty = [""] * (len(shown.header) - 3)
+    before, after = [""] * shown.id_at, [""] * (len(shown.header) - shown.id_at - 2)
     lines = [
         f"### {_piped(heading(explanation))}",
         "",
-        f"{explanation.title}:",
-        "",
-        f"$${explanation.formula}$$",
-        "",
+        *([f"{explanation.title}{':' if explanation.formula else ''}", ""] if explanation.title else []),
+        *([f"$${explanation.formula}$$", ""] if explanation.formula else []),
         _line(shown.header),
-        _line(["---:", "---", *["---:"] * (len(shown.header) - 2)]),
+        _line(["---" if i == shown.id_at else "---:" for i in range(len(shown.header))]),
         *(_line(row) for row in shown.ranks),
-        *([_line(["", shown.hidden, *empty, ""])] if shown.hidden else []),
-        *(_line(["", what, *empty, term]) for what, term in shown.others),
-        *(_line(["", f"**{label}**", *empty, f"**{number}**"], bold=True) for label, number in shown.totals),
+        *([_line([*before, shown.hidden, *after, ""])] if shown.hidden else []),
+        *(_line([*before, what, *after, term]) for what, term in shown.others),
+        *(
+            _line([*before, f"**{_piped(label)}**", *after, f"**{number}**"], bold=True)
+            for label, number in shown.totals
+        ),
         "",
         f"`{explanation.measure} = {explanation.with_numbers}`",
         "",
@@ -277,9 +291,9 @@ def _html(explanation: Explanation) -> str:
     parts = [
         "<section>",
         f"<h2>{html.escape(heading(explanation))}</h2>",
-        f"<p>{html.escape(explanation.title)}</p>",
-        f'<div class="formula">{formula(explanation.formula)}</div>',
-        _html_table(shown, [row["grade"] for row in explanation.rows if "rank" in row]),
+        *([f"<p>{html.escape(explanation.title)}</p>"] if explanation.title else []),
+        *([f'<div class="formula">{formula(explanation.formula)}</div>'] if explanation.formula else []),
+        _html_table(shown, [row.get("grade") for row in explanation.rows if "what" not in row]),
         f"<p><code>{html.escape(f'{explanation.measure} = {explanation.with_numbers}')}</code></p>",
         f"<ul>{''.join(f'<li>{html.escape(remark)}</li>' for remark in remarks(explanation))}</ul>",
         "</section>",
@@ -293,8 +307,8 @@ def _html_table(shown: Sheet, grades: Sequence[float | None]) -> str:
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in shown.header)
     hidden = [f'<tr class="hidden"><td colspan="{span}">{html.escape(shown.hidden)}</td></tr>'] if shown.hidden else []
     lines = [
-        f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>",
-        *(_html_row(row, _level(grade, highest)) for row, grade in zip(shown.ranks, grades, strict=True)),
+        f'<table class="{"queries" if shown.id_at == 0 else "ranks"}">\n<thead><tr>{head}</tr></thead>\n<tbody>',
+        *(_html_row(row, _level(grade, highest), shown.id_at) for row, grade in zip(shown.ranks, grades, strict=True)),
         "</tbody>\n<tfoot>",
         *hidden,
         *(_html_total(what, term, span) for what, term in shown.others),
@@ -304,7 +318,9 @@ def _html_table(shown: Sheet, grades: Sequence[float | None]) -> str:
     return "\n".join(lines)
 
 
-def _html_row(row: Sequence[str], level: str) -> str:
+def _html_row(row: Sequence[str], level: str, id_at: int) -> str:
+    if id_at == 0:  # a query
+        return f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>"
     rank, doc, grade, *numbers = map(html.escape, row)
     others = "".join(f"<td>{number}</td>" for number in numbers)
     return f'<tr><td>{rank}</td><td>{doc}</td><td class="{level}">{grade}</td>{others}</tr>'
@@ -330,7 +346,8 @@ _STYLE = """
 .explanation table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 .explanation th, .explanation td { padding: 4px 12px; text-align: right; font-weight: 400; }
 .explanation thead th { font-weight: 600; vertical-align: bottom; border-bottom: 1px solid var(--line); }
-.explanation th:nth-child(2), .explanation td:nth-child(2) { text-align: left; }
+.explanation .ranks th:nth-child(2), .explanation .ranks td:nth-child(2) { text-align: left; }
+.explanation .queries th:first-child, .explanation .queries tbody td:first-child { text-align: left; }
 .explanation tfoot tr:first-child > * { border-top: 1px solid var(--line); }
 .explanation tfoot th, .explanation tfoot .hidden td { text-align: left; }
 .explanation tfoot td:nth-child(2) { text-align: right; }
