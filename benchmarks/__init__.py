@@ -1,0 +1,1 @@
+"""How fast this package is beside its peers, and in how much memory: `make bench` measures, checks and tells."""
