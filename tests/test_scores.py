@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from cranfield import CranfieldError, EvaluationError, Evaluator, Qrels, Run, as_run, evaluate, from_arrays
-from cranfield.explain import explain
+from cranfield.explaining import explain
 from cranfield.measures import AP, P
 from cranfield.scores import distinct_names, group_queries
 

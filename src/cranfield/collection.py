@@ -6,9 +6,8 @@ written back byte for byte; `id_bytes` gives the bytes by which ids are ordered.
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, TypeVar, get_args
@@ -16,6 +15,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.core import core
 from cranfield.errors import DuplicateError, InputError, MissingExtra
 from cranfield.wording import counted, listed
 
@@ -34,7 +34,15 @@ class Origin:
     file: str
     format: str
     why: str
-    sha256: str
+    digest: str | Callable[[], str]
+
+    @property
+    def sha256(self) -> str:
+        """The digest of the file, found out when it is first asked for."""
+        if not isinstance(self.digest, str):
+            object.__setattr__(self, "digest", self.digest())
+        assert isinstance(self.digest, str)
+        return self.digest
 
     @property
     def has_lines(self) -> bool:
@@ -61,7 +69,7 @@ class _Grouped:
         self.__post_init__()
 
     def __len__(self) -> int:
-        return len(self.docs)
+        return int(self.starts[-1])
 
     def of(self, query: str) -> Self:
         """The part that concerns one query."""
@@ -261,6 +269,78 @@ class Qrels(_Grouped):
     def __repr__(self) -> str:
         return f"Qrels({self.name!r}: {counted(len(self.queries), 'query')}, {counted(len(self), 'judgment')})"
 
+    @classmethod
+    def packed(cls, judgments: Any, name: str, origin: Origin | None) -> Qrels:
+        """Judgments that the compiled core has read; ids become Python's when they are first asked for."""
+        queries = judgments.queries()
+        ordered = natural_order(queries)
+        if ordered != queries:
+            number = {query: i for i, query in enumerate(queries)}
+            judgments = judgments.arranged([number[query] for query in ordered])
+        starts, grades, _, _ = judgments.columns()
+        qrels = object.__new__(cls)
+        known = {
+            "queries": tuple(ordered),
+            "starts": np.frombuffer(starts, dtype=np.int64),
+            "grades": np.frombuffer(grades),
+            "extra": {},
+            "name": name,
+            "origin": origin,
+            "notes": (),
+            "index": judgments,
+            "has_subtopics": False,
+            "merged": 0,
+        }
+        qrels.__dict__.update(known)
+        return qrels
+
+    def __getattr__(self, column: str) -> Any:
+        """The columns that `packed` left to the core."""
+        if column not in ("docs", "subtopics", "lines") or "index" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {column!r}")
+        _, _, lines, subtopic = self.index.columns()
+        unpacked = {
+            "docs": _strings(self.index.docs()),
+            "subtopics": _strings([subtopic] * len(self)),
+            "lines": np.frombuffer(lines, dtype=np.int64),
+        }
+        self.__dict__.update({name: _read_only(values) for name, values in unpacked.items()})
+        return self.__dict__[column]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    @cached_property
+    def index(self) -> Any:
+        """The judgments as the compiled core has them."""
+        return core.Judgments(self.queries, self.judged)
+
+    @cached_property
+    def known(self) -> dict[Hashable, Floats]:
+        """What measures have found out from the judgments alone, so that the next run need not wait for it."""
+        return {}
+
+    @cached_property
+    def everywhere(self) -> Ints:
+        """Where each query stands: 0, 1, 2, …"""
+        return _read_only(np.arange(len(self.queries)))
+
+    @cached_property
+    def ideal(self) -> Floats:
+        """The grades of the judged documents of each query, best first."""
+        if "index" in self.__dict__:
+            return np.frombuffer(self.index.ideal())
+        grades = [grade for judged in self.judged for grade in sorted(judged.values(), reverse=True)]
+        return _read_only(np.array(grades, dtype=np.float64))
+
+    @cached_property
+    def starts_of_ideal(self) -> Ints:
+        """Where the grades of each query start in `ideal`."""
+        if "index" in self.__dict__:
+            return np.frombuffer(self.index.columns()[0], dtype=np.int64)
+        sizes = [len(judged) for judged in self.judged]
+        return _read_only(np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
+
     @cached_property
     def judged(self) -> tuple[dict[str, float], ...]:
         """For each query, doc -> grade; the highest grade where subtopics or groups differ."""
@@ -354,7 +434,14 @@ def natural_order(ids: Iterable[str]) -> list[str]:
     >>> natural_order(["q10", "q9", "q1"])
     ['q1', 'q9', 'q10']
     """
+    ids = list(ids)
+    if all(map(_is_plain_number, ids)):
+        return sorted(ids, key=int)
     return sorted(ids, key=_natural_key)
+
+
+def _is_plain_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 19 and text[0] != "0"
 
 
 def _natural_key(text: str) -> tuple[list[tuple[int, bytes]], bytes]:
@@ -560,6 +647,8 @@ def _to_polars(columns: dict[str, Any]) -> Any:
 
 def _html_table(caption: str, columns: dict[str, Any], most: int = 10) -> str:
     """The first rows as a small table, for notebooks."""
+    import html
+
     rows = list(zip(*columns.values(), strict=True))
     head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
     body = "".join("<tr>" + "".join(f"<td>{_cell(value)}</td>" for value in row) + "</tr>" for row in rows[:most])
@@ -571,5 +660,7 @@ def _html_table(caption: str, columns: dict[str, Any], most: int = 10) -> str:
 
 
 def _cell(value: object) -> str:
+    import html
+
     text = f"{value:g}" if isinstance(value, float) else str(value)
     return html.escape(text.encode("utf-8", "backslashreplace").decode())

@@ -70,6 +70,11 @@ class ToolEvaluator(Evaluator):
             return [measure]
         return [label for label, each in parse_measures([measure]) if self.tool.differences(each) is not None]
 
+    @property
+    def only_hits_matter(self) -> bool:
+        """Never: each measure may want another join, and the tool may prepare the run."""
+        return False
+
     def _scored(self, run: Run, bounds: bool) -> RunScores:
         """One run, every measure under the join that the tool gives it."""
         groups: dict[tuple[Joining, tuple[Prepare, ...], bool], list[int]] = {}

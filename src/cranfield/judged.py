@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.collection import Floats, Ints, Qrels, Run, id_bytes
+from cranfield.core import core
 from cranfield.errors import CranfieldError, EvaluationError
 
 Ties = Literal["trec", "doc-ascending", "input-order", "rank-column", "expected", "best", "worst"]
@@ -66,6 +67,35 @@ class Sources:
     run: Run
     extras: Extras
 
+    @classmethod
+    def on_demand(cls, qrels: Qrels, load: Callable[[], Run], extras: Extras) -> Sources:
+        """Sources whose run is read only if it is asked for, as ranks and grades rarely need it."""
+        sources = object.__new__(cls)
+        sources.__dict__.update(qrels=qrels, extras=extras, load=load)
+        return sources
+
+    def __getattr__(self, name: str) -> Any:
+        if name != "run" or "load" not in self.__dict__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        self.__dict__["run"] = self.load()
+        return self.__dict__["run"]
+
+
+@dataclass(frozen=True, eq=False)
+class Hits:
+    """The judged documents that were retrieved for some queries: columns as in `JudgedRun`, query after query."""
+
+    at: Ints  # per query: where it stands in the qrels
+    retrieved: Ints
+    tied_docs: Ints
+    float32_tied_docs: Ints
+    starts: Ints  # where the hits of each query start, and the end of the last one's
+    rank: Ints
+    grade: Floats
+    doc: Ints
+    tie_first: Ints
+    tie_size: Ints
+
 
 @dataclass(frozen=True, eq=False)
 class JudgedRun:
@@ -112,6 +142,11 @@ class JudgedRun:
         return int(self.float32_tied_docs.sum())
 
     @cached_property
+    def has_missing(self) -> bool:
+        """Whether some query is not in the run at all."""
+        return bool(self.missing.any())
+
+    @cached_property
     def query(self) -> Ints:
         """The query of each hit, as an index."""
         return np.repeat(np.arange(self.n), np.diff(self.starts))
@@ -123,7 +158,11 @@ class JudgedRun:
 
     def total(self, weights: Any) -> Floats:
         """The sum over the hits of each query, added in rank order as a plain loop would."""
-        return _sums(self.query, weights, self.n)
+        if core is None or not are_doubles(weights):
+            return _sums(self.query, weights, self.n)
+        sums = np.empty(len(self.queries))
+        core.sums(self.starts, weights, sums)
+        return sums
 
     def count(self, where: Bools) -> Floats:
         """How many hits of each query satisfy a condition."""
@@ -131,17 +170,56 @@ class JudgedRun:
 
     def relevant(self, rel: float) -> Floats:
         """How many documents of each query are judged relevant, retrieved or not."""
-        return self.ideal_total(self.ideal >= rel)
+        return self.of_judgments(("relevant", rel), lambda: self.ideal_total(self.ideal >= rel))
 
     def ideal_total(self, weights: Any) -> Floats:
         """The sum over the judged documents of each query, retrieved or not."""
         return _sums(self.ideal_query, weights, self.n)
 
+    def of_judgments(self, key: Hashable, find: Callable[[], Floats]) -> Floats:
+        """What follows from the judgments alone, found once for all runs; `key` tells what it is."""
+        known = self._known
+        if known is None:
+            return find()
+        if key not in known:
+            found = find()
+            found.flags.writeable = False
+            known[key] = found
+        return known[key]
+
+    @cached_property
+    def _known(self) -> dict[Hashable, Floats] | None:
+        """Where to keep what is known of the judgments: with them, if they are those of the qrels as they are."""
+        if not isinstance(self.sources, Sources):  # candidates for bounds have none
+            return None
+        return self.sources.qrels.known if self.ideal is self.sources.qrels.ideal else None
+
+    @cached_property
+    def depth(self) -> int:
+        """The rank of the last hit of all."""
+        return int(self.rank.max()) if len(self.rank) else 0
+
+    def down_to(self, cutoff: int | None) -> JudgedRun:
+        """The same without the hits below a cutoff."""
+        if cutoff is None or cutoff >= self.depth:
+            return self
+        if cutoff not in self._cut:
+            self._cut[cutoff] = self.only(self.rank <= cutoff)
+        return self._cut[cutoff]
+
+    @cached_property
+    def _cut(self) -> dict[int, JudgedRun]:
+        return {}
+
     def running(self, where: Bools) -> Floats:
-        """For each hit, how many hits of its query up to it satisfy a condition."""
-        counts = np.cumsum(where)
-        before = np.concatenate(([0], counts))[self.starts[:-1]]
-        return (counts - before[self.query]).astype(np.float64)
+        """For each hit how many of its query's hits up to and with it satisfy a condition."""
+        if core is None:
+            so_far = np.cumsum(where)
+            before = np.concatenate(([0], so_far))[self.starts[:-1]]
+            return (so_far - before[self.query]).astype(np.float64)
+        counts = np.empty(len(where))
+        core.running(self.starts, np.ascontiguousarray(where, dtype=bool), counts)
+        return counts
 
     def judged_docs(self, i: int) -> list[str]:
         """The judged documents of query i, in the order that `doc` counts them."""
@@ -243,33 +321,86 @@ def judge(
     array([1, 3])
     """
     joining = replace(joining, **rules)
-    absent = np.array([query not in run.position for query in qrels.queries], dtype=bool)
-    _require_common_queries(qrels, run, absent, joining)
-    kept = [i for i in range(len(qrels.queries)) if joining.missing != "skip" or not absent[i]]
-    ranking = _Ranking(run, [run.position.get(qrels.queries[i]) for i in kept], joining)
-    hits = [ranking.hits(j, qrels.judged[i], dense) for j, i in enumerate(kept)]
+    at = np.array([i for i, query in enumerate(qrels.queries) if query in run.position], dtype=np.int64)
+    _require_common_queries(qrels, run, at, joining)
+    only_in_run = len(set(run.queries) - set(qrels.queries))
+    return assemble(
+        find_hits(qrels, run, at, joining, dense), joining, Sources(qrels, run, extras), run.name, only_in_run
+    )
+
+
+def find_hits(qrels: Qrels, run: Run, at: Ints, joining: Joining, dense: bool = False) -> Hits:
+    """Rank the documents of some queries, told by where they stand in the qrels, and look up their judgments."""
+    ranking = _Ranking(run, [run.position[qrels.queries[i]] for i in at.tolist()], joining)
+    hits = [ranking.hits(j, qrels.judged[i], dense) for j, i in enumerate(at.tolist())]
     columns = np.concatenate(hits, axis=1) if hits else np.empty((5, 0))
-    grades = [sorted(qrels.judged[i].values(), reverse=True) for i in kept]
-    return JudgedRun(
-        run=run.name,
-        queries=tuple(qrels.queries[i] for i in kept),
+    return Hits(
+        at=at,
+        retrieved=ranking.sizes,
+        tied_docs=ranking.tied,
+        float32_tied_docs=ranking.float32_tied,
         starts=_starts([part.shape[1] for part in hits]),
         rank=columns[0].astype(np.int64),
         grade=columns[1],
         doc=columns[2].astype(np.int64),
         tie_first=columns[3].astype(np.int64),
         tie_size=columns[4].astype(np.int64),
-        retrieved=ranking.sizes,
-        missing=absent[kept],
-        ideal=np.array([grade for part in grades for grade in part], dtype=np.float64),
-        ideal_starts=_starts([len(part) for part in grades]),
-        joining=joining,
-        sources=Sources(qrels, run, extras),
-        qrels_at=np.array(kept, dtype=np.int64),
-        tied_docs=ranking.tied,
-        float32_tied_docs=ranking.float32_tied,
-        only_in_run=len(set(run.queries) - set(qrels.queries)),
     )
+
+
+def assemble(hits: Hits, joining: Joining, sources: Sources, name: str, only_in_run: int) -> JudgedRun:
+    """A join out of the hits of all queries that a run has in common with the qrels."""
+    qrels = sources.qrels
+    if joining.missing == "skip":
+        kept, queries, ideal, ideal_starts = _only_queries(qrels, hits.at)
+    else:
+        kept, queries, ideal, ideal_starts = qrels.everywhere, qrels.queries, qrels.ideal, qrels.starts_of_ideal
+    n = len(kept)
+    if len(hits.at) == n:
+        retrieved, tied, single, starts = hits.retrieved, hits.tied_docs, hits.float32_tied_docs, hits.starts
+        missing = np.zeros(n, dtype=bool)
+    else:
+        retrieved, tied, single, number = (
+            _placed(column, hits.at, n)
+            for column in (hits.retrieved, hits.tied_docs, hits.float32_tied_docs, np.diff(hits.starts))
+        )
+        starts = _starts(number)
+        missing = np.ones(n, dtype=bool)
+        missing[hits.at] = False
+    return JudgedRun(
+        run=name,
+        queries=queries,
+        starts=starts,
+        rank=hits.rank,
+        grade=hits.grade,
+        doc=hits.doc,
+        tie_first=hits.tie_first,
+        tie_size=hits.tie_size,
+        retrieved=retrieved,
+        missing=missing,
+        ideal=ideal,
+        ideal_starts=ideal_starts,
+        joining=joining,
+        sources=sources,
+        qrels_at=kept,
+        tied_docs=tied,
+        float32_tied_docs=single,
+        only_in_run=only_in_run,
+    )
+
+
+def _only_queries(qrels: Qrels, at: Ints) -> tuple[Ints, tuple[str, ...], Floats, Ints]:
+    """Where some queries stand in the qrels, with their names and the grades of their judged documents."""
+    parts = [slice(int(qrels.starts_of_ideal[i]), int(qrels.starts_of_ideal[i + 1])) for i in at]
+    ideal = np.concatenate([qrels.ideal[part] for part in parts] or [np.empty(0)])
+    return at, tuple(qrels.queries[i] for i in at), ideal, _starts([part.stop - part.start for part in parts])
+
+
+def _placed(column: Ints, at: Ints, n: int) -> Ints:
+    """Numbers of some queries among those of all, 0 for the others."""
+    placed = np.zeros(n, dtype=np.int64)
+    placed[at] = column
+    return placed
 
 
 def _mapped(grades: Floats, values: Mapping[float, float]) -> Floats:
@@ -430,20 +561,31 @@ def _rank_column(run: Run) -> Ints:
     return run.ranks
 
 
-def _require_common_queries(qrels: Qrels, run: Run, absent: Bools, joining: Joining) -> None:
-    if absent.all():
+def _require_common_queries(qrels: Qrels, run: Run, at: Ints, joining: Joining) -> None:
+    if not len(at):
         mine, theirs = ", ".join(qrels.queries[:3]), ", ".join(run.queries[:3])
         raise EvaluationError(
             f"qrels {qrels.name!r} and run {run.name!r} have no query in common: "
             f"the qrels have {mine or 'none'} …, the run has {theirs or 'none'} …. See 'cranfield check'."
         )
-    if joining.missing == "error" and absent.any():
-        which = [query for query, gone in zip(qrels.queries, absent, strict=True) if gone]
+    if joining.missing == "error" and len(at) < len(qrels.queries):
+        which = [query for query in qrels.queries if query not in run.position]
         raise EvaluationError(
             f"run {run.name!r} lacks {len(which):,} of {len(qrels.queries):,} judged queries "
             f"({', '.join(which[:5])}{' …' if len(which) > 5 else ''}). "
             "Count them as zero or skip them with --missing."
         )
+
+
+_DOUBLE = np.dtype(np.float64)
+
+
+def are_doubles(*columns: Any) -> bool:
+    """Whether the core can take these as they are: arrays of doubles, one behind the other."""
+    for column in columns:
+        if type(column) is not np.ndarray or column.dtype is not _DOUBLE or not column.flags.forc or column.ndim != 1:
+            return False
+    return True
 
 
 def _sums(query: Ints, weights: Any, n: int) -> Floats:

@@ -2,30 +2,34 @@
 
 from __future__ import annotations
 
-import html
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
 from cranfield.averages import LEAST, How, Interval, average, effective_number, interval
-from cranfield.bounds import Completions, Sampling, possible_grades
-from cranfield.collection import Floats, OnDuplicate, Origin, Qrels, Run, id_bytes, natural_order
+from cranfield.collection import Floats, Ints, OnDuplicate, Origin, Qrels, Run, id_bytes, natural_order
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.formats import as_qrels, as_run
+from cranfield.formats import as_qrels, as_run, read_run
+from cranfield.formats.memory import is_nested
 from cranfield.formats.recognise import AS_ASKED
 from cranfield.formats.tabbed import as_doc_lengths, as_duplicates, as_facts, as_weights
 from cranfield.judged import Bools, Extras, Joining, JudgedRun, Missing, RankBy, ScoreType, Ties, judge
 from cranfield.measures import Judged, Measure, parse_measures
 from cranfield.risk import geo_risk, t_risk, weighted_gains
+from cranfield.streamed import Joined, Joiner, cores, in_parallel, is_streamable
 from cranfield.wording import counted, listed
+
+if TYPE_CHECKING:
+    from cranfield.bounds import Completions
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100", "Judged@10")
 SAMPLES = 200
+TOP = 10  # the ranks in which the share of unjudged documents is told
 # what a row says of its measure: the value itself, its bounds, or what the run risks against a baseline
 Part = Literal["", "low", "high", "urisk", "trisk", "georisk"]
 
@@ -59,6 +63,10 @@ class RunScores:
     def joined(self, i: int) -> JudgedRun:
         """What the i-th row was computed from."""
         return self.joins[i] if self.joins else self.judged
+
+    def without_hits(self) -> RunScores:
+        """The same without the hits below the ranks that are reported on, which take more room than all values."""
+        return self if "run" in self.judged.sources.__dict__ else replace(self, judged=self.judged.down_to(TOP))
 
     @property
     def sampling_errors(self) -> tuple[float | None, ...]:
@@ -98,14 +106,24 @@ class Scores:
     measures: tuple[Measure, ...]
     queries: tuple[str, ...]
     runs: tuple[RunScores, ...]
-    conventions: Mapping[str, Any]
+    find_conventions: Callable[[], Mapping[str, Any]]
     qrels: Origin | None = None
-    notes: tuple[str, ...] = ()
+    find_notes: Callable[[], Iterable[str]] = tuple
     parts: tuple[Part, ...] = ()
     how: How = "arithmetic"
     weights: Mapping[str, float] | None = None
     baseline: RunScores | None = None
     alpha: float = 0.0  # how much more a loss against the baseline weighs
+
+    @cached_property
+    def conventions(self) -> Mapping[str, Any]:
+        """The choices that the values rest on."""
+        return self.find_conventions()
+
+    @cached_property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the figures must know."""
+        return tuple(self.find_notes())
 
     def values(self, measure: str | Measure, run: str | None = None) -> Floats:
         """The value of every query, NaN where it was skipped."""
@@ -162,7 +180,7 @@ class Scores:
         outer = scored.outer[self._index(measure)] if scored.outer else None
         return [] if outer is None else [q for q, flag in zip(self.queries, outer.tolist(), strict=True) if flag]
 
-    def unjudged(self, k: int = 10, run: str | None = None) -> float:
+    def unjudged(self, k: int = TOP, run: str | None = None) -> float:
         """The share of documents without a judgment among the first k, over all queries."""
         judged = self._run(run).judged
         shown = np.minimum(judged.retrieved, k)
@@ -194,6 +212,8 @@ class Scores:
         )
 
     def _repr_html_(self) -> str:
+        import html
+
         head = "".join(f"<th>{html.escape(label)}</th>" for label in self.labels)
         body = "".join(
             f"<tr><th>{html.escape(run.name)}</th>"
@@ -307,12 +327,41 @@ class Evaluator:
 
     def evaluate(self, runs: Any) -> Scores:
         """The scores of a run, or of several: a list, or a mapping from name to run."""
-        return self.scores([self.score(run) for run in _runs(runs, self.on_duplicate)])
+        return self.scores([self.score(run, name) for name, run in _runs(runs)])
 
-    def score(self, run: Run) -> RunScores:
-        """One run, to be put together with others by `scores`."""
-        scored = self._scored(run, self.bounds)
+    def score(self, run: Any, name: str | None = None, format: str | None = None, jobs: int = 1) -> RunScores:
+        """One run, or the file it is in, to be put together with others by `scores`."""
+        if self.only_hits_matter and isinstance(run, (str, os.PathLike)):
+            return self._values(self.joiner.file(run, format, name, jobs))
+        if self.only_hits_matter and isinstance(run, dict) and is_nested(run):
+            return self._values(self.joiner.dict(run, name))
+        if isinstance(run, (str, os.PathLike)):
+            run = read_run(run, format, name=name, on_duplicate=self.on_duplicate)
+        scored = self._scored(as_run(run, name=name, on_duplicate=self.on_duplicate), self.bounds)
         return scored if self.alpha is None else self._with_risk(scored)
+
+    def score_files(
+        self, paths: Sequence[Any], format: str | None = None, jobs: int | None = None
+    ) -> Iterator[RunScores]:
+        """The runs in several files, a few at a time; of each only what `Scores` needs is kept."""
+        jobs = jobs or cores()
+        if len(paths) == 1:
+            yield self.score(paths[0], format=format, jobs=jobs)
+            return
+        yield from in_parallel(lambda path: self.score(path, format=format).without_hits(), paths, jobs)
+
+    @cached_property
+    def only_hits_matter(self) -> bool:
+        """Whether the judged documents of a run tell all there is to know, so that the run need not be kept."""
+        extras = self.extras
+        given = (extras.against, extras.doc_lengths, extras.facts, self.alpha)
+        # what a user's own measure looks at is not known
+        wanted = any(measure.reads_run or measure.source for measure in self.measures)
+        return is_streamable(self.joining) and not (self.bounds or wanted or any(x is not None for x in given))
+
+    @cached_property
+    def joiner(self) -> Joiner:
+        return Joiner(self.qrels, self.joining, self.extras, self.on_duplicate)
 
     @cached_property
     def baseline(self) -> RunScores | None:
@@ -321,11 +370,13 @@ class Evaluator:
         return None if self.alpha is None or against is None else self._scored(against, False)
 
     def _scored(self, run: Run, bounds: bool) -> RunScores:
-        judged = judge(self.qrels, run, self.joining, self.extras)
         completions = self._completions(run) if bounds else None
-        where = {query: i for i, query in enumerate(self.qrels.queries)}
-        at = [where[query] for query in judged.queries]
-        values = np.full((len(self.rows), len(where)), np.nan)
+        return self._values(Joined.of(self.qrels, run, self.joining, self.extras), completions)
+
+    def _values(self, joined: Joined, completions: Completions | None = None) -> RunScores:
+        judged, n = joined.judged, len(self.qrels.queries)
+        at = slice(None) if judged.n == n else judged.qrels_at
+        values = np.full((len(self.rows), n), np.nan)
         errors: list[Floats | None] = [None] * len(self.rows)
         outer: list[Bools | None] = [None] * len(self.rows)
         for i, row in enumerate(self.rows):
@@ -334,10 +385,12 @@ class Evaluator:
             elif row.part == "low" and completions is not None:
                 found = completions.bounds(row.measure, values[i - 1, at])
                 values[i, at], values[i + 1, at] = found.low, found.high
-                outer[i] = outer[i + 1] = _spread(found.outer, at, len(where))
-        return RunScores(run.name, values, judged, tuple(errors), run.origin, run.notes, tuple(outer))
+                outer[i] = outer[i + 1] = _spread(found.outer, at, n)
+        return RunScores(joined.name, values, judged, tuple(errors), joined.origin, joined.notes, tuple(outer))
 
     def _completions(self, run: Run) -> Completions:
+        from cranfield.bounds import Completions, Sampling, possible_grades
+
         dense = judge(self.qrels, run, self.joining, self.extras, dense=True)
         return Completions(dense, possible_grades(self.qrels), Sampling(SAMPLES, self.seed))
 
@@ -368,27 +421,37 @@ class Evaluator:
 
     def scores(self, runs: Sequence[RunScores]) -> Scores:
         """Several runs' scores as one value."""
-        names = distinct_names([run.name for run in runs], [run.origin.file if run.origin else None for run in runs])
-        named = tuple(replace(run, name=name) for run, name in zip(runs, names, strict=True))
+        named = tuple(runs)
+        if len(runs) > 1:
+            files = [run.origin.file if run.origin else None for run in runs]
+            names = distinct_names([run.name for run in runs], files)
+            named = tuple(replace(run, name=name) for run, name in zip(runs, names, strict=True))
+        labels, measures, parts = self._columns
         return Scores(
-            labels=tuple(row.label for row in self.rows),
-            measures=tuple(row.measure for row in self.rows),
+            labels=labels,
+            measures=measures,
             queries=self.qrels.queries,
             runs=named,
-            conventions=self._conventions(),
+            find_conventions=self._conventions,
             qrels=self.qrels.origin,
-            notes=tuple(self._notes(named)),
-            parts=tuple(row.part for row in self.rows),
+            find_notes=lambda: self._notes(named),
+            parts=parts,
             how=self.how,
             weights=self.weights,
             baseline=self.baseline,
             alpha=self.alpha or 0.0,
         )
 
+    @cached_property
+    def _columns(self) -> tuple[tuple[str, ...], tuple[Measure, ...], tuple[Part, ...]]:
+        """Label, measure and part of each row."""
+        rows = self.rows
+        return tuple(r.label for r in rows), tuple(r.measure for r in rows), tuple(r.part for r in rows)
+
     def _measured(self, measure: Measure, judged: JudgedRun) -> tuple[Floats, Floats | None]:
         """A measure's values, and their standard errors where ties had to be sampled."""
         values, error = self._raw(measure, judged)
-        if measure.aggregate in ("mean", "geometric"):
+        if judged.has_missing and measure.aggregate in ("mean", "geometric"):
             values = np.where(judged.missing, 0.0, values)
         return values, error
 
@@ -465,6 +528,8 @@ class Evaluator:
             number = effective_number(list(self.weights.values()))
             yield f"Queries are weighted; they are worth {number:.1f} of equal weight."
         if self.bounds:
+            from cranfield.bounds import possible_grades
+
             yield f"Bounds: every unjudged document could have {_choice(possible_grades(self.qrels).tolist())}."
         left = [row.name for row in self.rows if not row.part and Row(row.name, row.measure, "urisk") not in self.rows]
         if self.alpha is not None and left:
@@ -578,12 +643,13 @@ def group_queries(groups: Mapping[str, str], queries: Sequence[str]) -> dict[str
     return {group: gathered[group] for group in natural_order(gathered)}
 
 
-def _runs(source: Any, on_duplicate: OnDuplicate) -> list[Run]:
+def _runs(source: Any) -> list[tuple[str | None, Any]]:
+    """Runs with the names they are given, if any."""
     if isinstance(source, Mapping) and _are_runs(source.values()):
-        return [as_run(run, name=str(name), on_duplicate=on_duplicate) for name, run in source.items()]
+        return [(str(name), run) for name, run in source.items()]
     if isinstance(source, (list, tuple)) and _are_runs(source):
-        return [as_run(run, on_duplicate=on_duplicate) for run in source]
-    return [as_run(source, on_duplicate=on_duplicate)]
+        return [(None, run) for run in source]
+    return [(None, source)]
 
 
 def _are_runs(values: Iterable[Any]) -> bool:
@@ -659,7 +725,7 @@ def _choice(grades: Sequence[float]) -> str:
     return f"grade {first} or {grades[-1]:g}" if first else f"grade {grades[-1]:g}"
 
 
-def _spread(flags: Bools, at: list[int], size: int) -> Bools:
+def _spread(flags: Bools, at: Ints | slice, size: int) -> Bools:
     """Flags of the queries evaluated, among all."""
     spread = np.zeros(size, dtype=bool)
     spread[at] = flags

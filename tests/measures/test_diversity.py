@@ -11,7 +11,7 @@ import pytest
 
 from cranfield import Qrels, as_run, evaluate, judge, read_qrels, read_run
 from cranfield.conventions import TOOLS
-from cranfield.explain import explain
+from cranfield.explaining import explain
 from cranfield.judged import Extras
 from cranfield.measures import parse_measure
 from cranfield.measures.diversity import novelty

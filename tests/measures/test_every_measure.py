@@ -18,7 +18,7 @@ from cases import Case, full_case, plain_case
 from rankings import random_case
 
 from cranfield import as_run, evaluate
-from cranfield.explain import explain
+from cranfield.explaining import explain
 from cranfield.measures import Measure, all_measures, parse_measure
 from cranfield.measures.base import REL, Parameter, Property
 

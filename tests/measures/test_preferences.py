@@ -8,7 +8,7 @@ import pytest
 from rankings import random_case, ranked
 
 from cranfield import CranfieldError, Qrels, as_qrels, as_run, evaluate, judge, parse_measure, read_qrels
-from cranfield.explain import explain
+from cranfield.explaining import explain
 from cranfield.judged import Extras, Joining
 from cranfield.measures.preferences import PGC, Accuracy, Compat, CompatByScore, DivCompat, preferred_order
 

@@ -7,7 +7,7 @@ import pytest
 from rankings import random_case, ranked
 
 from cranfield import CranfieldError, as_qrels, as_run, evaluate, judge
-from cranfield.explain import explain
+from cranfield.explaining import explain
 from cranfield.judged import Extras, Joining
 from cranfield.measures.recommender import Coverage, Gini, Novelty
 

@@ -8,7 +8,7 @@ import pytest
 
 from cranfield import as_qrels, as_run, evaluate, judge
 from cranfield.errors import MeasureError
-from cranfield.explain import explain
+from cranfield.explaining import explain
 from cranfield.judged import Extras, Joining, once_each
 from cranfield.measures import parse_measure
 

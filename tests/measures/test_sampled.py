@@ -8,7 +8,7 @@ import pytest
 
 from cranfield import Qrels, as_run, evaluate, judge, read_qrels, read_run
 from cranfield.errors import EvaluationError, MeasureError
-from cranfield.explain import explain
+from cranfield.explaining import explain
 from cranfield.judged import Extras
 from cranfield.measures import parse_measure
 

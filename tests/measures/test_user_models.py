@@ -11,7 +11,7 @@ import pytest
 from rankings import assert_prints, graded, random_case, value
 
 from cranfield import MeasureError, as_qrels, as_run, evaluate, judge
-from cranfield.explain import explain
+from cranfield.explaining import explain
 from cranfield.formats import read_qrels, read_run
 from cranfield.judged import Extras, Joining
 from cranfield.measures import all_measures, parse_measure

@@ -50,7 +50,9 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
         from importlib.metadata import version
 
-        click.echo(f"cranfield {version('cranfield')}")
+        from cranfield.core import in_use
+
+        click.echo(f"cranfield {version('cranfield')} ({in_use()})")
         ctx.exit()
 
 

@@ -45,9 +45,8 @@ def command(
     Example:
       cranfield check qrels.txt bm25.run
     """
-    checked = [
-        check_file(file, kind, run_format, qrels_format, grade_words) for file in progress(list(files), "checking")
-    ]
+    found = (check_file(file, kind, run_format, qrels_format, grade_words) for file in files)
+    checked = list(progress(found, len(files), "checking"))
     pairs = pair_up(checked)
     if format_ == "json":
         content = {"files": [one.record() for one in checked], "pairs": [pair.record() for pair in pairs]}

@@ -9,6 +9,7 @@ import click
 from click.core import ParameterSource
 
 from cranfield.cli.options import (
+    TOOL_NAMES,
     echo,
     extras_options,
     format_options,
@@ -21,8 +22,6 @@ from cranfield.cli.options import (
     split_measures,
     width,
 )
-from cranfield.comparing_tools import JOINING, ToolEvaluator
-from cranfield.conventions import TOOLS
 from cranfield.errors import InputError
 from cranfield.formats import read_groups, read_qrels, read_run
 from cranfield.report import evaluation
@@ -50,10 +49,11 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "markdown", "latex")
 @extras_options
 @join_options
 @click.option(
-    "--as", "tool", type=click.Choice(list(TOOLS)), help="Evaluate as this tool would; what is given explicitly stands."
+    "--as", "tool", type=click.Choice(TOOL_NAMES), help="Evaluate as this tool would; what is given explicitly stands."
 )
 @format_options
 @grade_words_option
+@click.option("--jobs", type=click.IntRange(1), help="How many threads to use. [default: one a core]")
 @click.option(
     "--seed", type=click.IntRange(0), default=1, show_default=True, help="For --ties expected where it must sample."
 )
@@ -70,6 +70,7 @@ def command(
     qrels_format: str | None,
     grade_words: Mapping[str, float],
     on_duplicate: Any,
+    jobs: int | None,
     quiet: bool,
     against: str | None,
     tool: str | None,
@@ -88,6 +89,8 @@ def command(
     if [qrels, *runs, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
     if tool is not None and _is_untold("on_duplicate"):
+        from cranfield.conventions import TOOLS
+
         on_duplicate = TOOLS[tool].on_duplicate
     evaluator = _evaluator(
         tool,
@@ -98,11 +101,8 @@ def command(
         **conventions,
     )
     groups = _groups(by, evaluator.qrels.queries, quiet) if by else None
-    scored = [
-        evaluator.score(read_run(run, run_format, on_duplicate=on_duplicate))
-        for run in progress(list(runs), "evaluating")
-    ]
-    _print(evaluator.scores(scored), format_, per_query, groups, places, quiet)
+    scored = evaluator.score_files(runs, run_format, jobs)
+    _print(evaluator.scores(list(progress(scored, len(runs), "evaluating"))), format_, per_query, groups, places, quiet)
 
 
 def _groups(file: str, queries: Sequence[str], quiet: bool) -> dict[str, list[str]]:
@@ -118,6 +118,8 @@ def _evaluator(tool: str | None, qrels: Any, measures: list[str], **options: Any
     """Ours, or one that does as another tool does except where an option was given."""
     if tool is None:
         return Evaluator(qrels, measures or DEFAULT_MEASURES, **options)
+    from cranfield.comparing_tools import JOINING, ToolEvaluator
+
     untold = {name for name in (*JOINING, "on_duplicate") if _is_untold(name)}
     given = {name: value for name, value in options.items() if name not in untold}
     return ToolEvaluator(tool, qrels, measures or None, **given)
@@ -138,10 +140,13 @@ def _print(
     if format_ == "table":
         echo(evaluation.as_table(scores, per_query, groups, places, width(), on_terminal()))
         return
-    by_row = {"tsv": evaluation.as_tsv, "csv": evaluation.as_csv, "jsonl": evaluation.as_jsonl}
+    by_row = {"csv": evaluation.as_csv, "jsonl": evaluation.as_jsonl}
     whole = {"json": evaluation.as_json, "markdown": evaluation.as_markdown, "latex": evaluation.as_latex}
-    if format_ in by_row:
-        echo(by_row[format_](evaluation.rows(scores, per_query, groups), places))
+    if format_ == "tsv" or format_ in by_row:
+        if format_ == "tsv":
+            echo(*evaluation.as_tsv(evaluation.blocks(scores, per_query, groups), places))
+        else:
+            echo(by_row[format_](evaluation.rows(scores, per_query, groups), places))
         if not quiet:
             click.echo("\n".join(evaluation.remarks(scores)), err=True)
     else:

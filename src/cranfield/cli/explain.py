@@ -21,7 +21,7 @@ from cranfield.cli.options import (
 )
 from cranfield.conventions import TOOLS
 from cranfield.errors import InputError
-from cranfield.explain import JOINING, explain
+from cranfield.explaining import JOINING, explain
 from cranfield.formats import read_qrels, read_run
 from cranfield.measures import parse_measures
 from cranfield.report import explanation

@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar, get_args
 
 import click
@@ -20,6 +20,19 @@ from cranfield.formats.values import GRADE_WORDS, decimal
 from cranfield.judged import Missing, RankBy, ScoreType, Ties
 from cranfield.scores import DEFAULT_MEASURES
 
+# those of conventions.TOOLS, which a test holds them against: reading all conventions would make every command slow
+TOOL_NAMES = (
+    "trec_eval-9",
+    "trec_eval-10",
+    "ir_measures",
+    "ranx",
+    "sklearn",
+    "gdeval",
+    "ndeval",
+    "spark",
+    "torchmetrics",
+    "beir",
+)
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -132,16 +145,22 @@ def width() -> int:
     return max(80, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 10_000
 
 
-def echo(text: str) -> None:
+def echo(*texts: str) -> None:
     """Print a result; ids that are not UTF-8 come out byte for byte."""
     sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
-    sys.stdout.buffer.flush()
+    try:
+        for text in texts:
+            sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+        sys.stdout.buffer.flush()
+    except BrokenPipeError:
+        # the reader of a pipe has gone: nothing is wrong, but Python would complain when it flushes
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
 
 
-def progress(items: list[T], label: str) -> Iterator[T]:
-    """Go through items; after a second show a bar, on a terminal only."""
-    if not sys.stderr.isatty() or len(items) < 2:
+def progress(items: Iterable[T], total: int, label: str) -> Iterator[T]:
+    """Go through items as they are made; after a second show a bar, on a terminal only."""
+    if not sys.stderr.isatty() or total < 2:
         yield from items
         return
     from rich.console import Console
@@ -149,9 +168,9 @@ def progress(items: list[T], label: str) -> Iterator[T]:
 
     started = time.monotonic()
     bar = Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task(label, total=len(items))
+    task = bar.add_task(label, total=total)
     try:
-        for done, item in enumerate(items):
+        for done, item in enumerate(items, 1):
             if time.monotonic() - started > 1 and not bar.live.is_started:
                 bar.start()
             bar.update(task, completed=done)

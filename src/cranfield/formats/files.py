@@ -6,11 +6,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
 from typing import Any, BinaryIO
 
 from cranfield.collection import OnDuplicate, Origin, Qrels, Run, shown
+from cranfield.core import core
 from cranfield.errors import FormatError, InputError
-from cranfield.formats import json_rows, letor, tabular, trec
+from cranfield.formats import trec
 from cranfield.formats.opening import Input, PathLike, display_name, without_compression, writing
 from cranfield.formats.recognise import (
     AS_ASKED,
@@ -24,15 +26,25 @@ from cranfield.formats.rows import QrelsRows, RunRows
 from cranfield.formats.values import GRADE_WORDS, OnProblem, stop
 from cranfield.wording import counted
 
+
+def _later(family: str, name: str, **options: Any) -> Callable[..., Any]:
+    """A reader or writer whose format is imported when it is used: most files are in TREC's."""
+
+    def call(*args: Any) -> Any:
+        return getattr(import_module(f"cranfield.formats.{family}"), name)(*args, **options)
+
+    return call
+
+
 RUN_READERS: Mapping[str, Callable[[Input, OnProblem], RunRows]] = {
     "trec": trec.read_trec_run,
     "msmarco": trec.read_msmarco_run,
-    "json": json_rows.read_json_run,
-    "jsonl": json_rows.read_jsonl_run,
-    "rag": json_rows.read_rag_run,
-    "csv": partial(tabular.read_delimited_run, delimiter=","),
-    "tsv": partial(tabular.read_delimited_run, delimiter="\t"),
-    "parquet": tabular.read_parquet_run,
+    "json": _later("json_rows", "read_json_run"),
+    "jsonl": _later("json_rows", "read_jsonl_run"),
+    "rag": _later("json_rows", "read_rag_run"),
+    "csv": _later("tabular", "read_delimited_run", delimiter=","),
+    "tsv": _later("tabular", "read_delimited_run", delimiter="\t"),
+    "parquet": _later("tabular", "read_parquet_run"),
 }
 QRELS_READERS: Mapping[str, Callable[[Input, OnProblem, Mapping[str, float]], QrelsRows]] = {
     "trec": partial(trec.read_graded, layout="trec"),
@@ -46,24 +58,24 @@ QRELS_READERS: Mapping[str, Callable[[Input, OnProblem, Mapping[str, float]], Qr
     "cranfield": trec.read_cranfield_qrels,
     "cacm": trec.read_cacm_qrels,
     "cisi": trec.read_cacm_qrels,
-    "letor": letor.read_letor_qrels,
-    "beir": partial(tabular.read_delimited_qrels, delimiter="\t"),
-    "json": json_rows.read_json_qrels,
-    "jsonl": json_rows.read_jsonl_qrels,
-    "rag": json_rows.read_rag_qrels,
-    "csv": partial(tabular.read_delimited_qrels, delimiter=","),
-    "tsv": partial(tabular.read_delimited_qrels, delimiter="\t"),
-    "parquet": tabular.read_parquet_qrels,
+    "letor": _later("letor", "read_letor_qrels"),
+    "beir": _later("tabular", "read_delimited_qrels", delimiter="\t"),
+    "json": _later("json_rows", "read_json_qrels"),
+    "jsonl": _later("json_rows", "read_jsonl_qrels"),
+    "rag": _later("json_rows", "read_rag_qrels"),
+    "csv": _later("tabular", "read_delimited_qrels", delimiter=","),
+    "tsv": _later("tabular", "read_delimited_qrels", delimiter="\t"),
+    "parquet": _later("tabular", "read_parquet_qrels"),
 }
 RUN_WRITERS: Mapping[str, Callable[[Run, BinaryIO], None]] = {
     "trec": trec.write_trec_run,
     "msmarco": trec.write_msmarco_run,
-    "json": json_rows.write_json_run,
-    "jsonl": json_rows.write_jsonl,
-    "rag": json_rows.write_rag_run,
-    "csv": partial(tabular.write_delimited, delimiter=","),
-    "tsv": partial(tabular.write_delimited, delimiter="\t"),
-    "parquet": tabular.write_parquet,
+    "json": _later("json_rows", "write_json_run"),
+    "jsonl": _later("json_rows", "write_jsonl"),
+    "rag": _later("json_rows", "write_rag_run"),
+    "csv": _later("tabular", "write_delimited", delimiter=","),
+    "tsv": _later("tabular", "write_delimited", delimiter="\t"),
+    "parquet": _later("tabular", "write_parquet"),
 }
 QRELS_WRITERS: Mapping[str, Callable[[Qrels, BinaryIO], None]] = {
     "trec": partial(trec.write_qrels, layout="trec"),
@@ -77,14 +89,14 @@ QRELS_WRITERS: Mapping[str, Callable[[Qrels, BinaryIO], None]] = {
     "cranfield": trec.write_cranfield_qrels,
     "cacm": trec.write_cacm_qrels,
     "cisi": trec.write_cacm_qrels,
-    "letor": letor.write_letor_qrels,
-    "beir": partial(tabular.write_delimited, delimiter="\t"),
-    "json": json_rows.write_json_qrels,
-    "jsonl": json_rows.write_jsonl,
-    "rag": json_rows.write_rag_qrels,
-    "csv": partial(tabular.write_delimited, delimiter=","),
-    "tsv": partial(tabular.write_delimited, delimiter="\t"),
-    "parquet": tabular.write_parquet,
+    "letor": _later("letor", "write_letor_qrels"),
+    "beir": _later("tabular", "write_delimited", delimiter="\t"),
+    "json": _later("json_rows", "write_json_qrels"),
+    "jsonl": _later("json_rows", "write_jsonl"),
+    "rag": _later("json_rows", "write_rag_qrels"),
+    "csv": _later("tabular", "write_delimited", delimiter=","),
+    "tsv": _later("tabular", "write_delimited", delimiter="\t"),
+    "parquet": _later("tabular", "write_parquet"),
 }
 _SUFFIXES = {
     ".json": "json",
@@ -97,11 +109,11 @@ _SUFFIXES = {
 
 
 def read_run(
-    path: PathLike, format: str | None = None, *, name: str | None = None, on_duplicate: OnDuplicate = "error"
+    path: PathLike | Input, format: str | None = None, *, name: str | None = None, on_duplicate: OnDuplicate = "error"
 ) -> Run:
     """Read a run from a file in any format; `-` is standard input."""
     rows, origin = run_rows(path, format)
-    return rows.run(name or display_name(path), origin, on_duplicate)
+    return rows.run(name or display_name(path.path if isinstance(path, Input) else path), origin, on_duplicate)
 
 
 def read_qrels(
@@ -112,32 +124,63 @@ def read_qrels(
     on_duplicate: OnDuplicate = "error",
 ) -> Qrels:
     """Read judgments from a file in any format; `-` is standard input."""
-    rows, origin = qrels_rows(path, format, grade_words)
+    with Input(path) as source:
+        if core is not None and format in (None, "trec") and _looks_plain(source.head):
+            judgments = core.read_judgments(source.read())
+            if judgments is not None and judgments.columns()[3] in _ITERATIONS:
+                chosen = Recognised("trec", AS_ASKED if format else "four columns")
+                return Qrels.packed(judgments, display_name(path), _origin(source, chosen))
+            source = source.again()
+        rows, origin = qrels_rows(source, format, grade_words)
     return rows.qrels(display_name(path), origin, on_duplicate)
 
 
-def run_rows(path: PathLike, format: str | None = None) -> tuple[RunRows, Origin]:
+# with one of these all the way down, four columns can be nothing but TREC qrels
+_ITERATIONS = ("0", "Q0")
+
+
+def _looks_plain(head: bytes) -> bool:
+    """Whether the second column begins as that of TREC qrels does."""
+    first = head.split(b"\n", 1)[0].split()
+    return len(first) == 4 and first[1].decode("latin-1") in _ITERATIONS
+
+
+def run_format_of(source: Input, format: str | None) -> Recognised:
+    """The format a run is in: the one asked for, or the one it looks like."""
+    return _chosen(format, RUN_FORMATS, "--run-format") or recognise_run(source.head, source.name)
+
+
+def qrels_format_of(source: Input, format: str | None) -> Recognised:
+    """The format judgments are in: the one asked for, or the one they look like."""
+    return _chosen(format, QRELS_FORMATS, "--qrels-format") or recognise_qrels(source.head, source.name)
+
+
+def _origin(source: Input, chosen: Recognised) -> Origin:
+    return Origin(source.name, chosen.format, chosen.why, source.sha256)
+
+
+def run_rows(path: PathLike | Input, format: str | None = None) -> tuple[RunRows, Origin]:
     """The rows of a run as they stand in the file, with the names of what a run has no place for."""
-    with Input(path) as source:
-        chosen = _chosen(format, RUN_FORMATS, "--run-format") or recognise_run(source.head, source.name)
+    with _opened(path) as source:
+        chosen = run_format_of(source, format)
         with _saying(chosen):
             rows = RUN_READERS[chosen.format](source, stop)
-        origin = Origin(source.name, chosen.format, chosen.why, source.sha256)
+        origin = _origin(source, chosen)
     if not rows.docs and not rows.empty:
         raise InputError(f"no document in this run (read as {chosen.format}: {chosen.why}).", origin.file)
     return rows, origin
 
 
 def qrels_rows(
-    path: PathLike, format: str | None = None, grade_words: Mapping[str, float] = GRADE_WORDS
+    path: PathLike | Input, format: str | None = None, grade_words: Mapping[str, float] = GRADE_WORDS
 ) -> tuple[QrelsRows, Origin]:
     """The rows of judgments as they stand in the file, with the names of what qrels have no place for."""
-    with Input(path) as source:
-        chosen = _chosen(format, QRELS_FORMATS, "--qrels-format") or recognise_qrels(source.head, source.name)
+    with _opened(path) as source:
+        chosen = qrels_format_of(source, format)
         words = {word.lower(): grade for word, grade in grade_words.items()}
         with _saying(chosen):
             rows = QRELS_READERS[chosen.format](source, stop, words)
-        origin = Origin(source.name, chosen.format, chosen.why, source.sha256)
+        origin = _origin(source, chosen)
     if not rows.docs and not rows.empty:
         raise InputError(f"no judgment in this file (read as {chosen.format}: {chosen.why}).", origin.file)
     return rows, origin
@@ -236,6 +279,10 @@ _LAYOUTS = {name: name for name in ("trec", "sampled", "prefs", "prels", "plain"
     "json": "plain",
     "rag": "plain",
 }
+
+
+def _opened(path: PathLike | Input) -> Input:
+    return path if isinstance(path, Input) else Input(path)
 
 
 @contextmanager

@@ -29,7 +29,7 @@ def as_run(source: Any, *, name: str | None = None, on_duplicate: OnDuplicate = 
         return source if name is None else source.renamed(name)
     if isinstance(source, (str, os.PathLike)):
         return read_run(source, name=name, on_duplicate=on_duplicate)
-    if _is_nested(source):
+    if is_nested(source):
         rows = _nested_run(source)
     else:
         records = _records(source, "scoreddocs_iter", ("query", "doc", "score"))
@@ -47,7 +47,7 @@ def as_qrels(source: Any, *, name: str = "qrels", on_duplicate: OnDuplicate = "e
         return source
     if isinstance(source, (str, os.PathLike)):
         return read_qrels(source, on_duplicate=on_duplicate)
-    if _is_nested(source):
+    if is_nested(source):
         rows = _nested_qrels(source)
     else:
         records = _records(source, "qrels_iter", ("query", "doc", "grade"))
@@ -96,7 +96,8 @@ def _matrix(values: Any, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
     return matrix
 
 
-def _is_nested(source: Any) -> bool:
+def is_nested(source: Any) -> bool:
+    """Whether something is {query: {doc: value}}."""
     return isinstance(source, Mapping) and all(isinstance(docs, Mapping) for docs in source.values())
 
 

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import bz2
 import glob
-import gzip
-import hashlib
 import io
-import lzma
 import os
 import re
 import stat
 import sys
-import tempfile
-import zlib
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
-from pathlib import Path
+from functools import partial
 from typing import IO, Any, BinaryIO, cast
 
 from cranfield.errors import FormatError, InputError, MissingExtra
 
 BLOCK = 1 << 20
+MOST_KEPT = 1 << 28  # how much of a pipe is kept in case it must be read twice
 UTF8_BOM = b"\xef\xbb\xbf"
 # as long as they are fixed: an id may well begin with 'BZh'
 _MAGIC = {
@@ -31,6 +27,7 @@ _MAGIC = {
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
 }
 _LONGEST_MAGIC = 10
+_DECOMPRESSORS = ("zlib", "_lzma", "zstandard")  # the modules whose errors tell of damaged data
 _SUFFIX = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 PathLike = str | os.PathLike[str]
 
@@ -41,10 +38,11 @@ class Input:
     A file is read once, from front to back: `blocks`, `lines`, `text` or `read`.
     """
 
-    def __init__(self, path: PathLike) -> None:
-        self.name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
+    def __init__(self, path: PathLike, raw: _Raw | None = None) -> None:
+        self.path = os.fspath(path)
+        self.name = "standard input" if self.path == "-" else self.path
         self.compression: str | None = None
-        self._raw = _Hashing(self._open_raw(os.fspath(path)), keep_open=os.fspath(path) == "-")
+        self._raw = raw or _Raw(self._open_raw(self.path), keep_open=self.path == "-")
         try:
             with self._readable():
                 self.compression = _compression(self._raw.peek(_LONGEST_MAGIC))
@@ -64,9 +62,46 @@ class Input:
         self._raw.close()
 
     @property
-    def sha256(self) -> str:
-        """The digest of the file as it is on disk, compressed or not."""
-        return self._raw.finish()
+    def sha256(self) -> str | Callable[[], str]:
+        """The digest of the file as it is on disk, compressed or not; of a file that stays, how to get it."""
+        return self._raw.finish() if self._raw.is_stream else partial(_digest, self.path, self._raw.signature)
+
+    @property
+    def plain_size(self) -> int | None:
+        """The size of a file whose bytes can be read anywhere: on disk, and not compressed."""
+        return None if self._raw.is_stream or self.compression else self._raw.signature[0]
+
+    def read_at(self, start: int, size: int) -> bytes:
+        """Some bytes of a file that has a plain size; from several threads if need be."""
+        with self._readable():
+            return self._raw.read_at(start, size)
+
+    def read_into(self, buffer: bytearray, at: int, most: int, start: int) -> int:
+        """Fill a buffer from `at` on with bytes of a file that has a plain size, at most so many; how many they are."""
+        with self._readable(), memoryview(buffer) as view, view[at : at + most] as place:
+            read = self._raw.read_into(place, start)
+        if not read:
+            raise InputError("the file became shorter while it was read.", self.name)
+        return read
+
+    @property
+    def mark_size(self) -> int:
+        """How many bytes at the beginning of the file are a byte order mark."""
+        return len(UTF8_BOM) if self._marked else 0
+
+    def again(self) -> Input:
+        """The same, to be read once more from the beginning."""
+        if not self._raw.is_stream:
+            return Input(self.path)
+        self._raw.finish()
+        replayed = self._raw.replayed()
+        if replayed is None:
+            raise InputError(
+                "this is no plain TREC run with the lines of each query together, and too long a stream to be read "
+                "twice. Save it in a file.",
+                self.name,
+            )
+        return Input(self.path, replayed)
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
         """Whole lines in blocks of about a megabyte, each with the number of its first line."""
@@ -121,6 +156,7 @@ class Input:
         # without the NUL of a space or a line end it is an id that begins with these bytes
         if head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in head:
             raise FormatError("the file is UTF-16, expected UTF-8. Convert it, e.g. with iconv.", self.name)
+        self._marked = head.startswith(UTF8_BOM)
         return head.removeprefix(UTF8_BOM)
 
     @contextmanager
@@ -128,12 +164,12 @@ class Input:
         """Turn what a damaged file makes the decompressors raise into a plain message."""
         try:
             yield
-        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile) as error:
+        except EOFError as error:
             raise self._damaged(error) from None
         except OSError as error:
             raise (_unreadable(self.name, error) if error.errno else self._damaged(error)) from None
         except Exception as error:
-            if type(error).__module__.startswith("zstandard"):
+            if type(error).__module__.partition(".")[0] in _DECOMPRESSORS:
                 raise self._damaged(error) from None
             raise
 
@@ -160,6 +196,8 @@ def expand(path: PathLike) -> list[str]:
     if text == "-" or os.path.isfile(text):
         return [text]
     if os.path.isdir(text):
+        from pathlib import Path
+
         found = (p for p in sorted(Path(text).rglob("*")) if p.is_file())
         files = [str(p) for p in found if not any(part.startswith(".") for part in p.relative_to(text).parts)]
         if not files:
@@ -185,6 +223,8 @@ def writing(path: PathLike) -> Iterator[BinaryIO]:
         with _into_device(text) as out:
             yield out
         return
+    import tempfile
+
     try:
         handle, temporary = tempfile.mkstemp(prefix=".cranfield-", dir=os.path.dirname(target))
     except (OSError, ValueError) as error:
@@ -209,13 +249,18 @@ def without_compression(path: PathLike) -> str:
     return stem if suffix.lower() in _SUFFIX else text
 
 
-class _Hashing(io.BufferedIOBase):
-    """Passes bytes on and digests them; seekable only as far as its peek buffer."""
+class _Raw(io.BufferedIOBase):
+    """The bytes of a file as they are; those of a pipe, which cannot be read twice, are digested and kept."""
 
-    def __init__(self, raw: BinaryIO, keep_open: bool) -> None:
-        self._file = raw
+    def __init__(self, file: BinaryIO, keep_open: bool, before: Iterable[bytes] = ()) -> None:
+        self._file = file
         self._keep_open = keep_open
-        self._digest = hashlib.sha256()
+        self._before = deque(before)
+        self.signature = _signature(file)
+        self.is_stream = not self.signature or keep_open
+        self._digest = _sha256() if self.is_stream else None
+        self._kept: list[bytes] | None = []
+        self._kept_size = 0
         self._ahead = b""
 
     def peek(self, size: int) -> bytes:
@@ -232,22 +277,75 @@ class _Hashing(io.BufferedIOBase):
     def read1(self, size: int = -1, /) -> bytes:
         return self.read(BLOCK if size < 0 else size)
 
+    def read_at(self, start: int, size: int) -> bytes:
+        return os.pread(self._file.fileno(), size, start)
+
+    def read_into(self, place: memoryview, start: int) -> int:
+        return os.preadv(self._file.fileno(), [place], start)
+
     def readable(self) -> bool:
         return True
 
     def finish(self) -> str:
         while not self._file.closed and self._take(BLOCK):
             pass
-        return self._digest.hexdigest()
+        return str(self._digest.hexdigest()) if self._digest is not None else ""
+
+    def replayed(self) -> _Raw | None:
+        """The same from the beginning: what was kept, then the rest."""
+        return None if self._kept is None else _Raw(self._file, self._keep_open, (*self._kept, *self._before))
 
     def close(self) -> None:
         if not self._keep_open:
             self._file.close()
 
     def _take(self, size: int) -> bytes:
-        data = self._file.read(size) or b""
-        self._digest.update(data)
+        if self._before:
+            data = self._before.popleft()
+            if len(data) > size:
+                self._before.appendleft(data[size:])
+                data = data[:size]
+        else:
+            data = self._file.read(size) or b""
+        if self._digest is not None:
+            self._digest.update(data)
+            self._keep(data)
         return data
+
+    def _keep(self, data: bytes) -> None:
+        self._kept_size += len(data)
+        if self._kept_size > MOST_KEPT:
+            self._kept = None
+        elif self._kept is not None:
+            self._kept.append(data)
+
+
+def _sha256() -> Any:
+    import hashlib
+
+    return hashlib.sha256()
+
+
+def _signature(file: BinaryIO) -> tuple[int, ...]:
+    """What changes when a file on disk changes; nothing for a pipe or a stand-in for a file."""
+    try:
+        status = os.fstat(file.fileno())
+    except (OSError, AttributeError):
+        return ()
+    return (status.st_size, status.st_mtime_ns, status.st_ino) if stat.S_ISREG(status.st_mode) else ()
+
+
+def _digest(path: str, signature: tuple[int, ...]) -> str:
+    """The SHA-256 of a file that was read before."""
+    import hashlib
+
+    try:
+        with open(path, "rb") as file:
+            if _signature(file) != signature:
+                raise InputError("the file has changed since it was read.", path)
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise _unreadable(path, error) from None
 
 
 class _Chunks(io.RawIOBase):
@@ -285,14 +383,26 @@ def _compression(magic: bytes) -> str | None:
     return next((kind for kind, start in _MAGIC.items() if start.match(magic)), None)
 
 
-def _decompressed(raw: _Hashing, kind: str | None, name: str) -> BinaryIO:
-    source = cast(BinaryIO, raw)
+def _file_type(kind: str) -> Any:
+    """What reads and writes a kind of compressed file; imported only when there is one."""
     if kind == "gzip":
-        return cast(BinaryIO, gzip.GzipFile(fileobj=source))
+        import gzip
+
+        return gzip.GzipFile
     if kind == "bzip2":
-        return cast(BinaryIO, bz2.BZ2File(source))
-    if kind == "xz":
-        return cast(BinaryIO, lzma.LZMAFile(source))
+        import bz2
+
+        return bz2.BZ2File
+    import lzma
+
+    return lzma.LZMAFile
+
+
+def _decompressed(raw: _Raw, kind: str | None, name: str) -> BinaryIO:
+    source = cast(BinaryIO, raw)
+    if kind in ("gzip", "bzip2", "xz"):
+        opened = _file_type(kind)
+        return cast(BinaryIO, opened(fileobj=source) if kind == "gzip" else opened(source))
     if kind == "zstd":
         return cast(BinaryIO, io.BufferedReader(_Chunks(_unpacked_frames(source, _zstandard(name)))))
     return source
@@ -315,11 +425,9 @@ def _compressed(raw: BinaryIO, path: str) -> Any:
     kind = _SUFFIX.get(os.path.splitext(path)[1].lower())
     if kind == "gzip":
         # no name and no time inside, so that the same content gives the same file
-        return gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0)
-    if kind == "bzip2":
-        return bz2.BZ2File(raw, "wb")
-    if kind == "xz":
-        return lzma.LZMAFile(raw, "wb")
+        return _file_type(kind)(filename="", mode="wb", fileobj=raw, mtime=0)
+    if kind in ("bzip2", "xz"):
+        return _file_type(kind)(raw, "wb")
     if kind == "zstd":
         return _zstandard(path).ZstdCompressor().stream_writer(raw, closefd=False)
     return nullcontext(raw)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -45,6 +44,7 @@ QRELS_FORMATS = {
     "parquet": "Parquet with columns query, doc, grade (extra: arrow)",
 }
 AS_ASKED = "as asked for"
+MOST_ROWS = 200  # that are looked at for the number of columns
 Row = list[bytes]
 
 
@@ -61,6 +61,9 @@ def recognise_run(head: bytes, file: str) -> Recognised:
     found = _structured(head, file, "run", RETRIEVED, (*SCORE, *RANK))
     if found:
         return found
+    beginning = data_rows(b"\n".join(head.split(b"\n", 2 * MOST_ROWS)[: 2 * MOST_ROWS]))
+    if len(beginning) > MOST_ROWS and usual_width(beginning) == 6:
+        return Recognised("trec", "six columns")  # no need to look at the rest
     rows = _rows(head, file)
     width = usual_width(rows)
     if width == 6:
@@ -150,7 +153,7 @@ def _rows(head: bytes, file: str) -> list[Row]:
 
 def usual_width(rows: list[Row]) -> int:
     """The number of columns most lines have: one bad line must not change what a file is."""
-    widths = [len(row) for row in rows[:200]]
+    widths = [len(row) for row in rows[:MOST_ROWS]]
     return max(dict.fromkeys(widths), key=widths.count)  # the first one where two are as frequent
 
 
@@ -167,6 +170,8 @@ def _structured(head: bytes, file: str, kind: str, lists: Iterable[str], values:
 
 
 def _json_kind(start: bytes, lists: tuple[str, ...]) -> Recognised:
+    import json
+
     first, line_end, _ = start.partition(b"\n")
     try:
         record = json.loads(first.decode("utf-8", "surrogateescape"))
@@ -191,8 +196,8 @@ def _long_json_kind(start: bytes) -> Recognised:
 
 
 def _table_kind(head: bytes, file: str, kind: str, values: tuple[str, ...]) -> Recognised | None:
-    lines = (line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#"))
-    first = next(lines, b"").decode("utf-8", "surrogateescape").strip("\r")
+    found = re.search(rb"^(?!#)(?=.*\S).*", head, re.MULTILINE)
+    first = (found[0] if found else b"").decode("utf-8", "surrogateescape").strip("\r")
     for name, delimiter in (("tsv", "\t"), ("csv", ",")):
         header = [cell.strip().strip('"') for cell in first.split(delimiter)]
         if len(header) > 1 and column(header, QUERY) and column(header, DOC) and column(header, values):

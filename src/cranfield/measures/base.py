@@ -7,19 +7,21 @@ common tests. Its fields are its parameters; `per_query` computes one value per 
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import math
-import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
+from importlib import import_module
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from cranfield.collection import Floats
+from cranfield.core import core
 from cranfield.errors import CranfieldError, InputError, MeasureError
-from cranfield.judged import JudgedRun
+from cranfield.judged import JudgedRun, are_doubles
+from cranfield.measures.homes import FAMILIES, HOME
 
 Aggregate = Literal["mean", "geometric", "sum", "run"]
 # What the common tests (tests/measures/test_every_measure.py) expect of a measure unless its `lacks` says why not:
@@ -32,7 +34,39 @@ Aggregate = Literal["mean", "geometric", "sum", "run"]
 #   unjudged documents without a judgment do not matter once they are left out (judged_only)
 #   columns  an explanation shows how each term comes about, in columns between grade and term
 Property = Literal["range", "swap", "cutoff", "perfect", "empty", "scores", "unjudged", "columns"]
-REGISTRY: dict[str, type[Measure]] = {}
+
+
+class Registry(dict[str, "type[Measure]"]):
+    """Measures by name. A family is read when one of its measures is asked for."""
+
+    def __missing__(self, name: str) -> type[Measure]:
+        if name in HOME:
+            self._read(HOME[name])
+        if not super().__contains__(name):
+            raise KeyError(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or name in HOME
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self[name] if name in self else default
+
+    def read_all(self) -> None:
+        """Read every family."""
+        for family in FAMILIES:
+            self._read(family)
+
+    def _read(self, family: str) -> None:
+        module = import_module(f"{__package__}.{family}")
+        for kind in vars(module).values():
+            # its own measures, not those it imports; again even if they were known and forgotten
+            if isinstance(kind, type) and issubclass(kind, Measure) and kind.__module__ == module.__name__:
+                for name in (kind.name, *kind.aliases) if kind.__dict__.get("name") else ():
+                    self.setdefault(name, kind)
+
+
+REGISTRY = Registry()
 
 
 @dataclass(frozen=True)
@@ -201,6 +235,7 @@ class Measure:
         "gains": {None: ("gain", None)}
     }
     has_own_gains: ClassVar[bool] = False  # whether it knows what a gain is, and maps grades itself
+    reads_run: ClassVar[bool] = False  # whether it looks at documents beyond the judged ones
     judgments_matter: ClassVar[bool] = True  # whether the grade of a document can change the value
     grades_help: ClassVar[bool] = False  # whether a better grade of a retrieved document never makes the value worse
     beyond_rel: ClassVar[bool] = False  # whether, with a lowest relevant grade, it looks at more than who reaches it
@@ -258,7 +293,7 @@ class Measure:
         """Make the measure known by its names. A built-in one keeps its name; a user may define another anew."""
         cls.aliases = cls.__dict__.get("aliases", ())  # those of a base are not its own
         for name in (cls.name, *cls.aliases):
-            known = REGISTRY.get(name)
+            known = REGISTRY.get(name) if not is_built_in(cls) else None
             if known is not None and is_built_in(known) and not is_built_in(cls):
                 raise MeasureError(f"{cls.__name__} cannot be called {name}: {known.title} ({known.name}) is.")
             REGISTRY[name] = cls
@@ -289,16 +324,31 @@ class Measure:
         open_ones = {k: v for k, v in defaults.items() if k in self.parameters and getattr(self, k) is None}
         return dataclasses.replace(self, **open_ones) if open_ones else self
 
-    @property
+    @cached_property
     def lowest_relevant(self) -> float:
         rel = getattr(self, "rel", None)
         return 1.0 if rel is None else float(rel)
 
     def values(self, judged: JudgedRun) -> Floats:
         """One value per query, from the ranks as they stand."""
-        shown = self.shown_list(judged)
+        shown = judged if self._takes_the_list_as_it_is else self.shown_list(judged)
+        if not self.source:
+            return self.per_query(shown)
         with own_errors(self):
             return self._checked(self.per_query(shown), shown)
+
+    @cached_property
+    def _takes_the_list_as_it_is(self) -> bool:
+        """Whether `shown_list` has nothing to do."""
+        if type(self).shown_list is not Measure.shown_list:
+            return False
+        regrades = isinstance(self.gain, Mapping) and not self.has_own_gains
+        return not (self.needed or self.qrels_columns or regrades or self.judged_only)
+
+    @cached_property
+    def key(self) -> tuple[type[Measure], str]:
+        """What tells it from others, to keep by what follows from the judgments alone."""
+        return type(self), str(self)
 
     def expected_values(self, judged: JudgedRun) -> Floats | None:
         """The mean over all orders of documents with equal scores; None where no closed form is known."""
@@ -341,6 +391,7 @@ class Measure:
 
     def per_query(self, judged: JudgedRun) -> Floats:
         """The computation: one value per query, in the order of `judged.queries`."""
+        judged = judged.down_to(getattr(self, "cutoff", None))  # terms are 0 below
         return share(judged.total(self.terms(judged)), self.normaliser(judged))
 
     def run_value(self, judged: JudgedRun) -> float:
@@ -403,6 +454,8 @@ def own_errors(measure: Measure) -> Iterator[None]:
 
 def own_error(error: BaseException, file: str) -> InputError:
     """What failed in a user's file, with the last line of it that was reached."""
+    import traceback
+
     line = error.lineno if isinstance(error, SyntaxError) else None
     for frame in traceback.extract_tb(error.__traceback__):
         line = frame.lineno if frame.filename == file else line
@@ -417,18 +470,29 @@ def is_built_in(kind: type[Measure]) -> bool:
 
 
 def all_measures() -> list[type[Measure]]:
-    """Every measure once, in the order of definition."""
-    return list(dict.fromkeys(REGISTRY.values()))
+    """Every measure once: the built-in ones family by family, then a user's own."""
+    REGISTRY.read_all()
+    families = list(FAMILIES)
+    kinds = list(dict.fromkeys(REGISTRY.values()))
+    homes = {kind: HOME.get(kind.name, "") if is_built_in(kind) else "" for kind in kinds}
+    return sorted(kinds, key=lambda kind: families.index(homes[kind]) if homes[kind] else len(families))
 
 
 def share(part: Floats, whole: Floats | float) -> Floats:
     """part / whole, and 0 where there is nothing to divide by."""
+    if core is not None and are_doubles(part, whole) and len(part) == len(whole):  # type: ignore[arg-type]
+        shares = np.empty(len(part))
+        core.shares(part, whole, shares)
+        return shares
     whole = np.broadcast_to(np.asarray(whole, dtype=np.float64), part.shape)
     return np.divide(part, whole, out=np.zeros_like(part), where=whole != 0)
 
 
 def unknown_measure(name: str) -> MeasureError:
     """An error for a name that no measure has, with the nearest one that is there."""
+    import difflib
+
+    REGISTRY.read_all()
     folded = {known.lower(): cls.name for known, cls in REGISTRY.items()}
     near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     hint = f" Did you mean {folded[near[0]]}?" if near else ""

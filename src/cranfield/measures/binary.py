@@ -63,7 +63,7 @@ class _Cut(_Ranked):
     def top(self, judged: JudgedRun) -> Bools:
         """Which hits are relevant and within the cutoff."""
         hits = self.hits(judged)
-        return hits if self.cutoff is None else hits & (judged.rank <= self.cutoff)
+        return hits if self.cutoff is None or self.cutoff >= judged.depth else hits & (judged.rank <= self.cutoff)
 
 
 @dataclass(frozen=True, repr=False)

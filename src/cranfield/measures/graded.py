@@ -62,14 +62,14 @@ class Gained(Measure):
     def gains(self, grades: Floats) -> Floats:
         """The gain of each grade; a negative grade gains nothing unless a map says otherwise."""
         # fmax: an unjudged document of a dense join has grade NaN, and gains nothing either
-        linear = np.fmax(grades, 0.0)
+        linear: Floats = np.fmax(grades, 0.0)
+        if self.gain == "linear":
+            return linear
         if isinstance(self.gain, Mapping):
             gains = linear.copy()
             for grade, gain in self.gain.items():
                 gains[grades == grade] = gain
             return gains
-        if self.gain == "linear":
-            return linear
         if (linear > 1000).any():
             raise EvaluationError(
                 f"{self}: 2^grade of grade {linear.max():g} is beyond all doubles. "
@@ -110,7 +110,7 @@ class CG(Gained):
     def terms(self, judged: JudgedRun) -> Floats:
         # divided, not multiplied by a weight: trec_eval's last bits depend on it
         discounted = self.gains(judged.grade) / self.divisor(judged.rank)
-        return np.where(self._inside(judged.rank), discounted, 0.0)
+        return discounted if self._holds_all(judged) else np.where(self._inside(judged.rank), discounted, 0.0)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
         columns = {"gain": self.gains(judged.grade)}
@@ -143,12 +143,17 @@ class CG(Gained):
 
     def ideal(self, judged: JudgedRun) -> Floats:
         """The value of the best ranking."""
-        return judged.ideal_total(self.ideal_terms(judged))
+        if not isinstance(self.gain, str):  # a map may do more than its name tells
+            return judged.ideal_total(self.ideal_terms(judged))
+        return judged.of_judgments((self.key, "ideal"), lambda: judged.ideal_total(self.ideal_terms(judged)))
 
     def ideal_terms(self, judged: JudgedRun) -> Floats:
         """The terms of the best ranking: all judged documents with a positive gain, by falling gain."""
         gains, rank = self.ideal_gains(judged), ideal_rank(judged)
         return np.where(self._inside(rank), gains / self.divisor(rank), 0.0)
+
+    def _holds_all(self, judged: JudgedRun) -> bool:
+        return self.cutoff is None or self.cutoff >= judged.depth
 
     def _inside(self, rank: Ints) -> Any:
         return True if self.cutoff is None else rank <= self.cutoff

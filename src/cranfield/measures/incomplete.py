@@ -59,7 +59,9 @@ class Bpref(Measure):
 
     def _others(self, judged: JudgedRun) -> Floats:
         """How many documents of each query are judged non-relevant."""
-        return judged.ideal_total((judged.ideal >= 0) & (judged.ideal < self.lowest_relevant))
+        rel = self.lowest_relevant
+        find = lambda: judged.ideal_total((judged.ideal >= 0) & (judged.ideal < rel))  # noqa: E731
+        return judged.of_judgments(("non-relevant", rel), find)
 
     def _above(self, judged: JudgedRun) -> Floats:
         return judged.running((judged.grade >= 0) & (judged.grade < self.lowest_relevant))

@@ -128,6 +128,7 @@ class Coverage(_OfCatalogue):
     """The share of the catalogue that is shown to anyone among the first k."""
 
     judgments_matter: ClassVar = False
+    reads_run: ClassVar = True
     name: ClassVar = "Coverage"
     normaliser_is: ClassVar[str] = "items in the catalogue, N"
     weighting: ClassVar = "1/N down to rank k, 0 below; over queries an item counts once"
@@ -171,6 +172,7 @@ class Gini(_OfCatalogue):
     """How unequally the items of the catalogue are shown among the first k: 0 all alike, 1 always the same one."""
 
     judgments_matter: ClassVar = False
+    reads_run: ClassVar = True
     name: ClassVar = "Gini"
     normaliser_is: ClassVar[str] = "items in the catalogue but one, N − 1"
     weighting: ClassVar = "the same down to rank k, 0 below: (N − m)/(m(N − 1)) for each of m items shown"
@@ -231,6 +233,7 @@ class Novelty(_Lists):
     """How surprising the first k items are: the mean of −log2 of their popularity."""
 
     judgments_matter: ClassVar = False
+    reads_run: ClassVar = True
     name: ClassVar = "Novelty"
     normaliser_is: ClassVar[str] = "items shown, at most k"
     weighting: ClassVar = "1/k down to rank k, 0 below; k is the length of the list if that is shorter"

@@ -6,24 +6,70 @@ import math
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from cranfield.errors import MeasureError
 from cranfield.measures.base import REGISTRY, Measure
-from cranfield.measures.binary import AP, RR, InterpolatedAP, IPrec, P, R, Rprec, Success
-from cranfield.measures.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
-from cranfield.measures.graded import DCG, BinG, G, IdealDCG, Rndcg, nDCG, nDCG_rel
-from cranfield.measures.incomplete import Bpref, InfAP, Unjudged
-from cranfield.measures.judgment_groups import GroupAP, GroupP, GroupRprecMult
-from cranfield.measures.prefs import NumPrefs, Prefs, PrefsRnonrel
-from cranfield.measures.sets import SetAP, SetF, SetP, SetR, SetRelP, Utility
-from cranfield.measures.trec import GMAP, YAAP, GMBpref, RelativeP, RprecMult, TrecRBP, TrecRBPResidual
 
 Named = tuple[str, Measure]
 Pairs = list[tuple[str, float]]
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 ELEVEN = tuple(i / 10 for i in range(11))
 MULTIPLES = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
+
+
+class _Later:
+    """A measure whose family is read when it is made."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, **given: Any) -> Measure:
+        return REGISTRY[self.name](**given)
+
+
+AP = _Later("AP")
+RR = _Later("RR")
+InterpolatedAP = _Later("InterpolatedAP")
+IPrec = _Later("IPrec")
+P = _Later("P")
+R = _Later("R")
+Rprec = _Later("Rprec")
+Success = _Later("Success")
+NumNonrelJudgedRet = _Later("NumNonrelJudgedRet")
+NumQ = _Later("NumQ")
+NumRel = _Later("NumRel")
+NumRelRet = _Later("NumRelRet")
+NumRet = _Later("NumRet")
+DCG = _Later("DCG")
+BinG = _Later("BinG")
+G = _Later("G")
+IdealDCG = _Later("IdealDCG")
+Rndcg = _Later("Rndcg")
+nDCG = _Later("nDCG")
+nDCG_rel = _Later("nDCG_rel")
+Bpref = _Later("Bpref")
+InfAP = _Later("InfAP")
+Unjudged = _Later("Unjudged")
+GroupAP = _Later("GroupAP")
+GroupP = _Later("GroupP")
+GroupRprecMult = _Later("GroupRprecMult")
+NumPrefs = _Later("NumPrefs")
+Prefs = _Later("Prefs")
+PrefsRnonrel = _Later("PrefsRnonrel")
+SetAP = _Later("SetAP")
+SetF = _Later("SetF")
+SetP = _Later("SetP")
+SetR = _Later("SetR")
+SetRelP = _Later("SetRelP")
+Utility = _Later("Utility")
+GMAP = _Later("GMAP")
+YAAP = _Later("YAAP")
+GMBpref = _Later("GMBpref")
+RelativeP = _Later("RelativeP")
+RprecMult = _Later("RprecMult")
+TrecRBP = _Later("TrecRBP")
+TrecRBPResidual = _Later("TrecRBPResidual")
 
 
 @dataclass(frozen=True)
@@ -42,11 +88,11 @@ class Family:
 
 
 def _prefs(mean: str, which: str = "all") -> Family:
-    return Family(lambda: Prefs(mean=mean, which=which), judgments="prefs")  # type: ignore[arg-type]
+    return Family(lambda: Prefs(mean=mean, which=which), judgments="prefs")
 
 
 def _count(of: str) -> Family:
-    return Family(lambda: NumPrefs(of=of), judgments="prefs")  # type: ignore[arg-type]
+    return Family(lambda: NumPrefs(of=of), judgments="prefs")
 
 
 def _gained(kind: Callable[..., Measure], since: int = 9) -> Family:

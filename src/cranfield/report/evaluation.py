@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import io
-import json
 import math
-import platform
-import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from cranfield.collection import Origin
@@ -23,29 +18,67 @@ Row = tuple[str, str, str, float]
 PLACES = 4
 
 
-def rows(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None) -> Iterator[Row]:
-    """(run, measure, query, value); the mean of a group of queries has the query `all:GROUP`."""
+@dataclasses.dataclass(frozen=True)
+class Block:
+    """The values of one measure and one run: of queries, of groups of queries (`all:GROUP`), and of all."""
+
+    run: str
+    label: str
+    queries: Sequence[str]
+    values: Sequence[float]
+
+
+def blocks(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None) -> Iterator[Block]:
+    """All values, run by run and measure by measure."""
     parts = {group: scores.select(queries) for group, queries in (groups or {}).items()}
     for run in scores.runs:
         for i, label in enumerate(scores.labels):
             if per_query:
+                found = scores.per_query(label, run.name)
                 summed = scores.measures[i].aggregate == "sum"
-                for query, value in scores.per_query(label, run.name).items():
-                    yield run.name, label, query, whole(value) if summed else value
+                values = list(map(whole, found.values())) if summed else list(found.values())
+                yield Block(run.name, label, list(found), values)
             means = [(f"all:{group}", part.mean(label, run.name)) for group, part in parts.items()]
-            for query, mean in (*means, ("all", scores.mean(label, run.name))):
-                # there is no TRisk of a single query, say
-                if not (scores.part(i) and math.isnan(mean)):
-                    yield run.name, label, query, mean
+            means.append(("all", scores.mean(label, run.name)))
+            # there is no TRisk of a single query, say
+            kept = [(query, mean) for query, mean in means if not (scores.part(i) and math.isnan(mean))]
+            yield Block(run.name, label, [query for query, _ in kept], [mean for _, mean in kept])
 
 
-def as_tsv(lines: Iterator[Row], places: int | None) -> str:
-    """`run⇥measure⇥query⇥value`, no header."""
-    return "".join(f"{run}\t{label}\t{query}\t{_plain(value, places)}\n" for run, label, query, value in lines)
+def rows(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None) -> Iterator[Row]:
+    """(run, measure, query, value); the mean of a group of queries has the query `all:GROUP`."""
+    for block in blocks(scores, per_query, groups):
+        for query, value in zip(block.queries, block.values, strict=True):
+            yield block.run, block.label, query, value
+
+
+class _Texts(dict[float, str]):
+    """Numbers as they are printed: many values of many queries are the same."""
+
+    def __init__(self, places: int | None) -> None:
+        self.places = places
+
+    def __missing__(self, value: float) -> str:
+        text = _plain(value, self.places)
+        if value:  # 0.0 and -0.0 are the same key
+            self[value] = text
+        return text
+
+
+def as_tsv(found: Iterator[Block], places: int | None) -> Iterator[str]:
+    """`run⇥measure⇥query⇥value`, no header; a block at a time, as there may be millions of values."""
+    texts, counts = _Texts(places), _Texts(places)
+    for block in found:
+        start = f"{block.run}\t{block.label}\t"
+        known = counts if block.values and isinstance(block.values[0], int) else texts
+        pairs = zip(block.queries, block.values, strict=True)
+        yield "".join([f"{start}{query}\t{known[value]}\n" for query, value in pairs])
 
 
 def as_csv(lines: Iterator[Row], places: int | None) -> str:
     """The same with commas and a header."""
+    import csv
+
     out = io.StringIO(newline="")
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(["run", "measure", "query", "value"])
@@ -55,6 +88,8 @@ def as_csv(lines: Iterator[Row], places: int | None) -> str:
 
 def as_jsonl(lines: Iterator[Row], places: int | None) -> str:
     """One JSON record a row."""
+    import json
+
     return "".join(
         json.dumps({"run": run, "measure": label, "query": query, "value": _rounded(value, places)}, ensure_ascii=False)
         + "\n"
@@ -64,6 +99,10 @@ def as_jsonl(lines: Iterator[Row], places: int | None) -> str:
 
 def as_json(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None, places: int | None) -> str:
     """Everything: scores, intervals, coverage, conventions, versions, and the SHA-256 of the inputs."""
+    import json
+    import platform
+    from importlib.metadata import version
+
     content: dict[str, Any] = {
         "runs": [_run_record(scores, run, per_query, places) for run in scores.runs],
         "measures": [_measure_record(scores, i) for i in range(len(scores.labels))],
@@ -98,6 +137,8 @@ def as_table(
     """For people: means with intervals, then what one must know to read them."""
     shown = PLACES if places is None else places
     parts = list(_all_tables(scores, per_query, groups, shown))
+    import textwrap
+
     lines = (line for remark in remarks(scores) for line in textwrap.wrap(remark, width, break_on_hyphens=False))
     return tables.terminal(parts, width, styled) + "\n" + "\n".join(lines) + "\n"
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.explain import Explanation
+from cranfield.explaining import Explanation
 from cranfield.measures import Measure
 from cranfield.report.mathml import formula
 from cranfield.report.tables import MISSING
