@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield import Measure, Qrels, as_qrels, as_run, bounds, evaluate, judge, parse_measure
+from cranfield import EvaluationError, Measure, Qrels, as_qrels, as_run, bounds, evaluate, judge, parse_measure
 from cranfield.bounds import Bounds, Completions, possible_grades
+from cranfield.comparing_tools import ToolEvaluator
+from cranfield.conventions import TOOLS
 from cranfield.judged import Joining
 from cranfield.measures import all_measures
 
@@ -457,3 +459,131 @@ def test_splitting_the_queries_changes_no_bound():
         alone = evaluate({query: qrels[query]}, {query: run[query]}, ["AP", "nDCG@3", "ERR@3"], bounds=True)
         for label in together.labels:
             assert alone.per_query(label)[query] == together.per_query(label)[query]
+
+
+# as other tools have them
+
+TOOL_MEASURES = {
+    "trec_eval-9": "nDCG@3 AP Rndcg IPrec@0.3 RR@2 Bpref infAP G YAAP Prefs P@2 SetF",
+    "trec_eval-10": "RBP TrecRBPResidual nDCG@3 AP Rndcg Unjudged@2 IdealDCG DCG Utility",
+    "ir_measures": "RR@2 Judged@3 Compat Accuracy nDCG(gain='exp')@3 ERR@3 RBP(rel=1) SetF(beta=2.0) IPrec@0.3 Bpref",
+    "ranx": "nDCG@3 DCG@3 DCG(gain='exp')@3 RBP RBP(rel=2) Bpref AP RR nDCG(gain='exp')@2 Rprec",
+    "sklearn": "nDCG@3 DCG AP LRAP",
+    "gdeval": "nDCG@3 ERR@3",
+    "ndeval": "alpha_nDCG@2 ERR_IA@2 P_IA@2 AP_IA",
+    "spark": "nDCG@3 AP@3 P@2",
+    "torchmetrics": "nDCG@3 AP@3 AP RR R@2 P@2 Fallout@2 Rprec Success@1",
+    "beir": "nDCG@3 AP@3 R@2 Unjudged@3 RelativeP@2 RR@3 Accuracy@2",
+}
+
+
+def tool_case(seed: int) -> Case:
+    """One query with few documents unjudged, scores of 0 and below, and a document that has the query's id."""
+    rng = random.Random(seed)
+    names = ["q", *(f"d{i}" for i in range(5))]
+    retrieved = rng.sample(names, rng.randint(2, 6))
+    judged = {doc: rng.choice([0.0, 1.0, 2.0]) for doc in names if rng.random() < 0.6} | {"missed": 2.0}
+    if rng.random() < 0.5:
+        judged[rng.choice(names)] = -1.0
+    for doc in [doc for doc in retrieved if not judged.get(doc, -1) >= 0][3:]:
+        judged[doc] = 0.0
+    scores = {doc: float(rng.randrange(-1, 3)) if rng.random() < 0.5 else rng.uniform(-1, 3) for doc in retrieved}
+    return {"q": judged}, {"q": scores}
+
+
+def value_as(tool: str, name: str, case: Case) -> float:
+    """NaN where the tool stops, or leaves the query out."""
+    try:
+        return ToolEvaluator(tool, case[0], [name]).evaluate(case[1]).per_query(name).get("q", np.nan)
+    except EvaluationError:
+        return np.nan
+
+
+def wrong_as(tool: str, case: Case) -> list[str]:
+    """The measures whose bounds as a tool are not those of the tool with every completion."""
+    every = [({"q": one}, case[1]) for one in completions(case)[0].values()]
+    mistaken = []
+    for name in TOOL_MEASURES[tool].split():
+        if np.isnan(value_as(tool, name, case)):
+            continue
+        own = ToolEvaluator(tool, case[0], [name], bounds=True).evaluate(case[1])
+        low, high = own.values(f"{name}.low")[0], own.values(f"{name}.high")[0]
+        values = [value_as(tool, name, one) for one in every]
+        extremes = np.nanmin(values), np.nanmax(values)
+        if own.outer(f"{name}.low"):
+            right = low <= extremes[0] + 1e-9 and high >= extremes[1] - 1e-9
+        else:
+            right = np.allclose([low, high], extremes, rtol=1e-9, atol=1e-9)
+        if not right:
+            mistaken.append(f"{name}: [{low}, {high}], not {extremes} of {case}")
+    return mistaken
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_bounds_as_a_tool_are_those_of_the_tool_with_every_completion(tool):
+    for seed in range(8):
+        assert wrong_as(tool, tool_case(seed)) == []
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_bounds_as_a_tool_enclose_those_of_every_completion_where_there_are_too_many_cases(tool, monkeypatch):
+    few_candidates(monkeypatch)
+    for seed in range(8, 11):
+        assert wrong_as(tool, tool_case(seed)) == []
+
+
+def bounds_as(tool: str, name: str, judged: Grades, scores: Grades) -> tuple[float, float]:
+    found = ToolEvaluator(tool, {"q": judged}, [name], bounds=True).evaluate({"q": scores})
+    assert not found.outer(f"{name}.low")
+    return found.mean(f"{name}.low"), found.mean(f"{name}.high")
+
+
+def test_a_gain_from_a_level_on_is_still_a_gain_in_ranx():
+    judged, scores = {"a": 1, "b": 2, "c": 0, "z": 3}, {"a": 5.0, "x": 4.0, "b": 3.0}
+    assert bounds_as("ranx", "nDCG@3", judged, scores)[1] == pytest.approx(0.6606, abs=5e-5)
+    assert bounds_as("ranx", "RBP", judged, scores)[1] == pytest.approx(0.936)
+
+
+def test_a_document_may_have_a_grade_that_torchmetrics_is_not_told():
+    judged, scores = {"a": 1, "z": 3}, {"a": 5.0, "x": 4.0}
+    assert bounds_as("torchmetrics", "nDCG@3", judged, scores) == (pytest.approx(0.7967, abs=5e-5), 1)
+
+
+def test_a_judged_document_whose_score_makes_it_unknown_is_not_judged_anew():
+    judged, scores = {"a": 1, "b": 0}, {"a": 0.5, "b": 0.0}
+    assert bounds_as("torchmetrics", "R@1", judged, scores) == (1, 1)
+    assert bounds_as("torchmetrics", "P@2", judged, scores) == (0.5, 0.5)
+
+
+def test_an_unjudged_document_whose_score_makes_it_unknown_may_still_be_one_to_find():
+    assert bounds_as("torchmetrics", "R@1", {"a": 1}, {"a": 0.5, "b": 0.0}) == (0.5, 1)
+
+
+def test_a_judged_document_that_scikit_learn_appends_is_not_judged_anew():
+    assert bounds_as("sklearn", "DCG", {"a": 1, "b": -1}, {"a": 2.0, "c": 1.0}) == pytest.approx(
+        (0.5, 0.5 + 0.6309), abs=5e-5
+    )
+
+
+def test_grades_are_possible_as_the_tool_reads_them():
+    assert bounds_as("ranx", "DCG", {"a": 1.5, "b": 0.5}, {"x": 2.0, "a": 1.0}) == pytest.approx(
+        (0.6309, 1.6309), abs=5e-5
+    )
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class CountsBeyondOne(Measure):
+    """A user's own measure that does not say how high it can get."""
+
+    def per_query(self, judged):
+        return judged.count(judged.grade >= 1)
+
+
+def test_outer_bounds_enclose_the_value_of_a_measure_that_does_not_tell_its_range(monkeypatch):
+    few_candidates(monkeypatch)
+    monkeypatch.setattr(CountsBeyondOne, "__module__", "own")
+    scores = {"a": 9.0, "b": 8.0, "c": 7.0, "x": 3.0, "y": 2.0, "z": 1.0}
+    own = evaluate({"q": {"a": 1, "b": 1, "c": 1}}, {"q": scores}, [CountsBeyondOne()], bounds=True)
+    label = own.labels[0]
+    assert own.outer(f"{label}.low") == ["q"] and own.mean(label) == 3
+    assert own.mean(f"{label}.low") == 0 and own.mean(f"{label}.high") == np.inf

@@ -324,6 +324,126 @@ def test_the_last_row_of_a_document_counts_in_ir_measures_and_ranx(tmp_path: Pat
         ours("trec_eval-9", qrels, str(file), ["RR"])
 
 
+SUBTOPIC_ROWS = "1 1 a 2\n1 2 a 0\n1 1 b 1\n1 2 c 0\n1 1 c 2\n1 1 d 1\n1 1 e 3\n1 2 e 1\n"
+SUBTOPIC_RUN = {"1": {"a": 5.0, "x": 4.5, "c": 4.0, "e": 3.5, "b": 3.0}}
+WITHOUT_SUBTOPICS = [
+    "P@1",
+    "AP",
+    "nDCG@2",
+    "nDCG",
+    "NumRel",
+    "Bpref",
+    "SetF",
+    "infAP",
+    "Judged@3",
+    "Compat",
+    "Accuracy",
+]
+BY_OTHERS = ["RR@2", "RBP(rel=1)", "NERR8(max_rel=3)@3", "SDCG(max_rel=3)@3"]
+BY_PERL = ["nDCG(dcg='exp-log2')@3", "ERR@3"]
+WITH_SUBTOPICS = ["P_IA@2", "StRecall@2", "alpha_nDCG@3", "ERR_IA@3"]
+
+
+@pytest.mark.parametrize("name", [*WITHOUT_SUBTOPICS, *BY_OTHERS, *BY_PERL, *WITH_SUBTOPICS])
+def test_one_row_of_a_document_with_subtopics_counts_in_ir_measures(tmp_path: Path, name: str) -> None:
+    """Mostly the last; any for RR@k, and the lowest positive one for gdeval, which has all of them in the ideal."""
+    ir_measures = pytest.importorskip("ir_measures")
+    if name in BY_PERL and shutil.which("perl") is None:
+        pytest.skip("perl is not installed")
+    if name in BY_OTHERS:
+        pytest.importorskip("cwl")
+    if name in WITH_SUBTOPICS:
+        pytest.importorskip("pyndeval")
+    file = tmp_path / "qrels"
+    file.write_text(SUBTOPIC_ROWS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = ir_values([name], list(ir_measures.read_trec_qrels(str(file))), SUBTOPIC_RUN)
+    assert ours("ir_measures", str(file), SUBTOPIC_RUN, [name]) == pytest.approx(theirs, abs=6e-6)
+
+
+def test_the_last_row_of_a_document_with_subtopics_counts_in_ranx_and_beir(tmp_path: Path) -> None:
+    file, names = tmp_path / "qrels", ["AP@3", "nDCG@3"]
+    file.write_text(SUBTOPIC_ROWS)
+    last = {"1": {"a": 0, "b": 1, "c": 2, "d": 1, "e": 1}}
+    for tool in ("ranx", "beir"):
+        assert ours(tool, str(file), SUBTOPIC_RUN, names) == ours(tool, last, SUBTOPIC_RUN, names)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranx = pytest.importorskip("ranx")
+        theirs = ranx.evaluate(
+            ranx.Qrels.from_file(str(file), kind="trec"), ranx.Run(SUBTOPIC_RUN), ["map@3", "ndcg@3"]
+        )
+    assert list(ours("ranx", str(file), SUBTOPIC_RUN, names).values()) == pytest.approx(list(theirs.values()))
+
+
+@pytest.mark.parametrize("version", ["9", "10"])
+def test_trec_eval_stops_at_a_document_judged_for_two_subtopics(tmp_path: Path, version: str) -> None:
+    qrels, run = written(tmp_path, {}, {"1": {"a": 1.0}})
+    qrels.write_text("1 1 a 2\n1 2 a 0\n1 1 b 1\n2 1 c 1\n2 2 c 1\n")
+    for names in (["P@1"], ["AP", "P@1"]):
+        with pytest.raises(EvaluationError, match="document 'a' of query '1'"):
+            ours(f"trec_eval-{version}", str(qrels), str(run), names, missing="skip")
+    done = trec_eval(["--as", version, "-m", "P.1", str(qrels), str(run)])
+    assert done.code == 4 and "duplicate docs a" in done.err
+    # of a query that the run lacks only version 10 notices, which gives it a list of its own
+    run.write_text("2 Q0 x 1 1 r\n")
+    qrels.write_text("1 1 a 2\n1 2 a 0\n2 1 c 1\n")
+    done = trec_eval(["--as", version, "-c", "-m", "P.1", str(qrels), str(run)])
+    if version == "9":
+        assert ours("trec_eval-9", str(qrels), str(run), ["P@1"], missing="zero")["P@1", "2"] == done.code == 0
+    else:
+        with pytest.raises(EvaluationError, match="judged twice"):
+            ours("trec_eval-10", str(qrels), str(run), ["P@1"], missing="zero")
+        assert done.code == 4 and "duplicate docs a" in done.err
+
+
+def test_subtopics_are_kept_for_measures_that_look_at_them(tmp_path: Path) -> None:
+    file = tmp_path / "qrels"
+    file.write_text(SUBTOPIC_ROWS)
+    for tool, name in (("ndeval", "P_IA@2"), ("trec_eval-9", "GroupP@2"), ("trec_eval-9", "Prefs")):
+        plain = evaluate(str(file), SUBTOPIC_RUN, [name]).per_query(name)
+        found = ours(tool, str(file), SUBTOPIC_RUN, [name], rank_by="score")
+        assert found == {(name, query): value for query, value in plain.items()}
+
+
+def test_which_row_of_a_document_with_subtopics_counts_may_be_told(tmp_path: Path) -> None:
+    file = tmp_path / "qrels"
+    file.write_text(SUBTOPIC_ROWS)
+    rules = {"first": (2, 1, 0, 1, 3), "last": (0, 1, 2, 1, 1), "max": (2, 1, 2, 1, 3)}
+    for tool in ("trec_eval-9", "ir_measures", "ranx", "spark", "beir"):
+        for rule, grades in rules.items():
+            one = {"1": dict(zip("abcde", grades, strict=True))}
+            expected = ours(tool, one, SUBTOPIC_RUN, ["nDCG(gain='linear')@3"])
+            assert ours(tool, str(file), SUBTOPIC_RUN, ["nDCG(gain='linear')@3"], on_duplicate=rule) == expected
+        with pytest.raises(EvaluationError, match="judged twice"):
+            ours(tool, str(file), SUBTOPIC_RUN, ["P@2"], on_duplicate="error")
+
+
+def test_that_the_last_row_counts_is_named_where_it_is_why(tmp_path: Path) -> None:
+    file = tmp_path / "qrels"
+    file.write_text(SUBTOPIC_ROWS)
+    tools = ["trec_eval-9", "ir_measures", "gdeval"]
+    found = {value.tool: value for value in compare_tools("nDCG@2", str(file), SUBTOPIC_RUN, tools=tools).tools}
+    assert [reason.what for reason in found["ir_measures"].reasons] == ["duplicates"]
+    for name in ("trec_eval-9", "gdeval"):
+        assert [reason.what for reason in found[name].reasons] == ["duplicates"]
+        assert found[name].value is None and "document 'a' of query '1'" in str(found[name].stops)
+    settled = compare_tools("nDCG@2", str(file), SUBTOPIC_RUN, tools=tools[:2], on_duplicate="max")
+    assert [value.value for value in settled.tools] == [settled.value] * 2
+
+
+def test_the_note_on_several_subtopics_says_what_the_tool_does(tmp_path: Path) -> None:
+    file = tmp_path / "qrels"
+    file.write_text(SUBTOPIC_ROWS)
+
+    def notes(tool: str, names: list[str]) -> str:
+        return " ".join(ToolEvaluator(tool, str(file), names).evaluate(SUBTOPIC_RUN).notes)
+
+    assert "highest grade" in notes("spark", ["P@2"]) and "highest grade" not in notes("ir_measures", ["P@2"])
+    assert "the last row counts" in notes("ir_measures", ["P@2"])
+
+
 def test_the_cwl_provider_of_ir_measures_counts_a_repeated_document_twice() -> None:
     ir_measures = pytest.importorskip("ir_measures")
     pytest.importorskip("cwl")
@@ -553,6 +673,20 @@ def test_bpref_of_ranx() -> None:
     }
 
 
+def test_ranx_gives_bpref_0_to_all_queries_behind_one_with_nothing_relevant() -> None:
+    """A division by zero ends its parallel loop without a word; the value of a query is to depend on no other."""
+    good, run = {"a": 1, "b": 0}, {"a": 1.0}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ranx = pytest.importorskip("ranx")
+        alone, behind = ranx.Run({"2": run}), ranx.Run({"1": run, "2": run})
+        ranx.evaluate(ranx.Qrels({"2": good}), alone, ["bpref"], return_mean=False)
+        ranx.evaluate(ranx.Qrels({"1": {"a": 0}, "2": good}), behind, ["bpref"], return_mean=False)
+    assert alone.scores["bpref"]["2"] == 1 and behind.scores["bpref"]["2"] == 0
+    found = ours("ranx", {"1": {"a": 0}, "2": good}, {"1": run, "2": run}, ["Bpref"])
+    assert found == {("Bpref", "1"): 0.0, ("Bpref", "2"): 1.0}
+
+
 def test_rbp_of_ranx_with_a_level_and_grades_that_it_cuts() -> None:
     qrels, run = {"q1": {"a": 2, "b": 1, "c": 3}}, {"q1": {"b": 3.0, "a": 2.0, "x": 1.0}}
     scores = ToolEvaluator("ranx", qrels, ["RBP(p=0.5)", "RBP(p=0.5,rel=3)"], rel=2).evaluate(run)
@@ -671,8 +805,15 @@ def test_sklearn_equals_scikit_learn(seed: int) -> None:
 def test_sklearn_refuses_negative_grades_and_single_documents() -> None:
     with pytest.raises(EvaluationError, match="negative grades"):
         ours("sklearn", {"q": {"a": -1, "b": 1}}, {"q": {"a": 1.0, "b": 1.0}}, ["nDCG"])
-    with pytest.raises(EvaluationError, match="one document"):
-        ours("sklearn", {"q": {"a": 1}}, {"q": {"a": 1.0}}, ["nDCG"])
+    for name in ("nDCG", "DCG"):
+        with pytest.raises(EvaluationError, match="one document"):
+            ours("sklearn", {"q": {"a": 1}}, {"q": {"a": 1.0}}, [name])
+    metrics = pytest.importorskip("sklearn.metrics")
+    for score in (metrics.ndcg_score, metrics.dcg_score):
+        for grade in (0, 1, 2, 0.5):
+            with pytest.raises(ValueError):
+                score([[grade]], [[1.0]])
+    assert ours("sklearn", {"q": {"a": 1}}, {"q": {"a": 1.0}}, ["AP", "LRAP"]) == {("AP", "q"): 1, ("LRAP", "q"): 1}
 
 
 def test_dcg_score_takes_negative_grades_as_losses() -> None:

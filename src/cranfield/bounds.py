@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations_with_replacement, product
@@ -20,8 +20,8 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, Qrels, id_bytes
-from cranfield.errors import CranfieldError
+from cranfield.collection import Floats, Ints, Qrels, Run, id_bytes
+from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.judged import Bools, Extras, JudgedRun, Sources, Ties, judge
 from cranfield.measures import AP, CG, NCG, YAAP, Bpref, Measure, nDCG
 from cranfield.measures.base import REGISTRY, is_built_in
@@ -56,6 +56,19 @@ def possible_grades(qrels: Qrels) -> Floats:
     return np.unique(np.append(qrels.grades[qrels.grades >= 0], 0.0))
 
 
+def unjudged(qrels: Qrels, run: Run) -> dict[str, set[str]]:
+    """For each judged query the documents of the run that could have any grade.
+
+    >>> unjudged(Qrels.from_rows(["q"] * 2, ["a", "b"], [1, 2]), Run.from_rows(["q"] * 3, ["a", "b", "c"], [3, 2, 1]))
+    {'q': {'c'}}
+    """
+    lists = {query: run.docs[run.rows_of(i)].tolist() for i, query in enumerate(run.queries)}
+    return {
+        query: {doc for doc in lists.get(query, ()) if not judged.get(doc, -1.0) >= 0}
+        for query, judged in zip(qrels.queries, qrels.judged, strict=True)
+    }
+
+
 @dataclass(frozen=True)
 class Sampling:
     """How orders of tied documents are drawn where there is no closed form of the mean over them."""
@@ -72,10 +85,20 @@ DEFAULT_SAMPLING = Sampling()
 
 
 class Completions:
-    """A run and every way in which its unjudged documents could be judged."""
+    """A run and every way in which its unjudged documents could be judged.
 
-    def __init__(self, dense: JudgedRun, grades: Floats, sampling: Sampling = DEFAULT_SAMPLING) -> None:
-        self.dense, self.grades, self.sampling = dense, grades, sampling
+    These are `unjudged`, or else all that have no grade from 0 up: what a tool adds to a run is not to be judged anew,
+    and what it takes out of the run, or no longer knows there, may be judged all the same.
+    """
+
+    def __init__(
+        self,
+        dense: JudgedRun,
+        grades: Floats,
+        sampling: Sampling = DEFAULT_SAMPLING,
+        unjudged: Mapping[str, Set[str]] | None = None,
+    ) -> None:
+        self.dense, self.grades, self.sampling, self.unjudged = dense, grades, sampling, unjudged
         self._rankings: dict[int, _Ranking] = {}
         self._joins: OrderedDict[tuple[Any, ...], JudgedRun] = OrderedDict()
 
@@ -84,13 +107,15 @@ class Completions:
         found = Bounds(values.copy(), values.copy(), np.zeros(self.dense.n, dtype=bool))
         for i in range(self.dense.n):
             ranking = self.ranking(i)
-            if len(ranking.holes) and _can_change(measure, ranking.ties):
-                found.low[i], found.high[i], found.outer[i] = _OfQuery(self, measure, ranking).bounds()
+            # a query without a value, which a tool leaves out, has no bounds either
+            if ranking.places and _can_change(measure, ranking.ties) and not math.isnan(values[i]):
+                found.low[i], found.high[i], found.outer[i] = _OfQuery(self, measure, ranking).bounds(float(values[i]))
         return found
 
     def ranking(self, i: int) -> _Ranking:
         if i not in self._rankings:
-            self._rankings[i] = _Ranking.of(self.dense, i)
+            open_ones = None if self.unjudged is None else self.unjudged[self.dense.queries[i]]
+            self._rankings[i] = _Ranking.of(self.dense, i, open_ones)
         return self._rankings[i]
 
     def joined(self, ranking: _Ranking, levels: Floats, by_subtopic: bool) -> JudgedRun:
@@ -148,17 +173,27 @@ class _Ranking:
     tie_size: Ints
     holes: Ints  # where in the ranking
     rest: Floats  # the grades of the judged documents that stay as they are, retrieved or not
+    elsewhere: tuple[str, ...] = ()  # documents that could be judged but that the ranking does not have, or not by name
 
     @classmethod
-    def of(cls, dense: JudgedRun, i: int) -> _Ranking:
+    def of(cls, dense: JudgedRun, i: int, unjudged: Set[str] | None = None) -> _Ranking:
         rows = slice(int(dense.starts[i]), int(dense.starts[i + 1]))
         grade, doc = dense.grade[rows], dense.doc[rows].copy()
         ideal = dense.ideal[int(dense.ideal_starts[i]) : int(dense.ideal_starts[i + 1])]
         doc[doc < 0] = len(ideal) + np.arange(np.count_nonzero(doc < 0))
-        replaced = Counter(grade[grade < 0].tolist())
+        holes, elsewhere = np.flatnonzero(~(grade >= 0)), list[str]()
+        if unjudged is not None:
+            names = dense.ranking(i)
+            holes = np.flatnonzero([name in unjudged for name in names])
+            elsewhere = sorted(unjudged - set(names))
+        replaced = Counter(grade[holes][~np.isnan(grade[holes])].tolist())
         rest = np.array(sorted((Counter(ideal.tolist()) - replaced).elements(), reverse=True), dtype=np.float64)
-        holes = np.flatnonzero(~(grade >= 0))
-        return cls(dense, i, grade, doc, dense.tie_first[rows], dense.tie_size[rows], holes, rest)
+        return cls(dense, i, grade, doc, dense.tie_first[rows], dense.tie_size[rows], holes, rest, tuple(elsewhere))
+
+    @property
+    def places(self) -> int:
+        """How many documents could have any grade."""
+        return len(self.holes) + len(self.elsewhere)
 
     @property
     def ties(self) -> Ties:
@@ -217,7 +252,11 @@ class _Rows:
         rows = qrels.rows_of(int(dense.qrels_at[ranking.at]))
         docs, subtopics = qrels.docs[rows].tolist(), qrels.subtopics[rows].tolist()
         names = dense.ranking(ranking.at)
-        holes = [names[place] for place in ranking.holes.tolist()]
+        unjudged = {*(names[place] for place in ranking.holes.tolist()), *ranking.elsewhere}
+        run = dense.sources.run
+        # in the order of the run, for some measures look at that of the qrels
+        listed = run.docs[run.rows_of(run.position[dense.queries[ranking.at]])].tolist()
+        holes = [*(doc for doc in listed if doc in unjudged), *ranking.elsewhere]
         known = list(dict.fromkeys(subtopics)) or ["0"]
         each = known if by_subtopic else known[:1]
         column = {pair: k for k, pair in enumerate(product(holes, each))}
@@ -263,20 +302,23 @@ class _OfQuery:
     measure: Measure
     ranking: _Ranking
 
-    def bounds(self) -> tuple[float, float, bool]:
-        """Lowest, highest, and whether these are only outer bounds."""
-        for values in (self._of_alike, self._of_all, self._of_all_joined, self._of_extremes):
+    def bounds(self, value: float) -> tuple[float, float, bool]:
+        """Lowest, highest, and whether these are only outer bounds; the value as judged is known."""
+        ways = (self._of_alike, self._of_all, self._of_all_joined, self._of_extremes)
+        # all others look at the documents of the ranking only
+        for values in ways if not self.ranking.elsewhere else (self._of_all_joined,):
             try:
                 found = values()
             except _NeedsMore:
                 continue
-            if found is not None:
-                return float(found.min()), float(found.max()), False
+            if found is not None and not np.isnan(found).all():
+                # NaN is for what a tool gives no value
+                return float(np.nanmin(found)), float(np.nanmax(found)), False
         try:
             between = self._between_orders_of_ties()
         except _NeedsMore:
             between = None
-        return (*(between or self._range()), True)
+        return (*(between or self._range(value)), True)
 
     @property
     def _ties(self) -> Ties:
@@ -295,6 +337,12 @@ class _OfQuery:
             return measure.gains(grades)
         values = measure.gain if isinstance(measure.gain, Mapping) else {}
         return np.array([values.get(grade, grade) for grade in grades.tolist()])
+
+    @property
+    def _kept_gains(self) -> Floats:
+        """The gains of the retrieved documents that keep their grade; of a tool's own measure, they may be negative."""
+        kept = np.delete(self.ranking.grade, self.ranking.holes)
+        return self.measure.gains(kept) if isinstance(self.measure, Gained) else kept
 
     @cached_property
     def _rising(self) -> bool:
@@ -326,7 +374,7 @@ class _OfQuery:
         measure, worth = self.measure, self._worth
         matters_not = not measure.judgments_matter and self._ties not in ("best", "worst")
         # a tool's variant of a measure may inherit what does not hold for it
-        helps = matters_not or (measure.grades_help and self._is_known and REGISTRY[measure.name] is type(measure))
+        helps = matters_not or (measure.grades_help and self._is_known and REGISTRY.get(measure.name) is type(measure))
         if not helps or not measure.repeats or worth.min() < 0:
             return None
         grades = self.completions.grades
@@ -381,28 +429,44 @@ class _OfQuery:
 
     def _between_orders_of_ties(self) -> tuple[float, float] | None:
         """Where the mean over the orders of ties has no closed form: it is between the worst and the best order."""
-        if self._ties != "expected" or self._ordered is None:
+        if self._ties != "expected" or self.ranking.elsewhere or self._ordered is None:
             return None
         both = [self._measured(self._ordered, ties) for ties in ("worst", "best")]
         values = np.concatenate([side for side in both if side is not None])
         return float(values.min()), float(values.max())
 
-    def _range(self) -> tuple[float, float]:
+    def _range(self, value: float) -> tuple[float, float]:
         # a gain map may go below the range that the measure has otherwise
-        below = isinstance(self.measure, Gained) and bool((self._worth < 0).any())
+        below = isinstance(self.measure, Gained) and bool((self._worth < 0).any() or (self._kept_gains < 0).any())
         unbounded = below or "range" in self.measure.lacks
-        return -math.inf if below else self.measure.low, math.inf if unbounded else self.measure.high
+        low = -math.inf if below else self.measure.low
+        high = math.inf if unbounded else self.measure.high
+        # a user's own measure that goes beyond the range it has by default has one that is not known
+        return (low if value >= low - 1e-9 else -math.inf), (high if value <= high + 1e-9 else math.inf)
 
     def _measured(self, candidates: Floats, ties: Ties | None = None) -> Floats | None:
         """The values of candidates by their ranks and grades alone; None where ties would take too long to sample."""
         step = max(1, AT_ONCE // self.ranking.size)
         parts = []
         for start in range(0, len(candidates), step):
-            values = self._values(self.ranking.filled(candidates[start : start + step], ties or self._ties), ties)
+            values = self._values_of_some(candidates[start : start + step], ties)
             if values is None:
                 return None
             parts.append(values)
         return np.concatenate(parts)
+
+    def _values_of_some(self, candidates: Floats, ties: Ties | None) -> Floats | None:
+        try:
+            return self._values(self.ranking.filled(candidates, ties or self._ties), ties)
+        except EvaluationError:
+            if REGISTRY.get(self.measure.name) is type(self.measure) or not self._is_known:
+                raise
+        # a tool stops at some of them, for which it has no value
+        if len(candidates) == 1:
+            return np.array([np.nan])
+        each = [self._values_of_some(one[None], ties) for one in candidates]
+        known = [values for values in each if values is not None]
+        return np.concatenate(known) if len(known) == len(each) else None
 
     def _values(self, judged: JudgedRun, ties: Ties | None = None) -> Floats | None:
         """The values of candidates as `evaluate` has them; None where ties would take too long to sample."""
@@ -516,7 +580,7 @@ def _of_bpref(measure: Measure, ranking: _Ranking, levels: Floats) -> Floats | N
     is_hole[ranking.holes] = True
     relevant = ranking.grade >= rel
     matters = is_hole | relevant
-    refused = np.cumsum(~matters)[matters]
+    refused = np.cumsum((ranking.grade >= 0) & ~matters)[matters]
     holes_above = (np.cumsum(is_hole) - is_hole)[matters]
     is_hole = is_hole[matters]
     filled = np.arange(holes + 1)[:, None]
@@ -603,8 +667,9 @@ class _GainRatio:
             return np.where(inside, 1 / measure.divisor(rank), 0.0)
 
         rank = np.arange(1, len(ranking.grade) + 1)
-        judged = ranking.grade >= 0
-        own = measure.gains(ranking.grade[judged]) / gains[-1] * weight(rank[judged])
+        kept = np.ones(len(rank), dtype=bool)
+        kept[ranking.holes] = False
+        own = measure.gains(ranking.grade[kept]) / gains[-1] * weight(rank[kept])
         fixed, gains = fixed / gains[-1], gains / gains[-1]  # gains of at most 1, that small steps are small
         self.weight = weight(rank[ranking.holes])
         self.step = np.diff(gains)

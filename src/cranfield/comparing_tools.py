@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cranfield.bounds import possible_grades, unjudged
 from cranfield.collection import OnDuplicate, Qrels, Run
-from cranfield.conventions import TOOLS, Difference, Prepare, Setting, Tool, named_parameters, only_queries, tool
+from cranfield.conventions import TOOLS, Difference, Setting, Tool, named_parameters, only_queries, tool
 from cranfield.errors import DuplicateError, EvaluationError
 from cranfield.formats import as_qrels, as_run
 from cranfield.judged import Joining, judge
@@ -77,9 +78,9 @@ class ToolEvaluator(Evaluator):
 
     def _scored(self, run: Run, bounds: bool) -> RunScores:
         """One run, every measure under the join that the tool gives it."""
-        groups: dict[tuple[Joining, tuple[Prepare, ...], bool], list[int]] = {}
+        groups: dict[tuple[Joining, Hashable], list[int]] = {}
         for i, setting in enumerate(self.setting_of):
-            groups.setdefault((setting.joining, setting.prepare, setting.stands_in), []).append(i)
+            groups.setdefault((setting.joining, setting.data), []).append(i)
         values = np.full((len(self.rows), len(self.qrels.queries)), np.nan)
         errors: list[Any] = [None] * len(self.rows)
         outer: list[Any] = [None] * len(self.rows)
@@ -106,10 +107,18 @@ class ToolEvaluator(Evaluator):
         qrels, prepared = setting.prepared(self.qrels, run)
         measures = list(dict.fromkeys(self.rows[i].measure for i in rows))
         evaluator = _evaluator(setting, qrels, measures, {**self.options, "bounds": bounds})
+        if bounds:
+            evaluator.grades = np.unique(setting.read(possible_grades(self.qrels)))
+            evaluator.unjudged = unjudged(setting.settled(self.qrels, run), run)
         return evaluator, evaluator.score(prepared)
 
     def _conventions(self) -> dict[str, Any]:
         return {"as": self.tool.name, **super()._conventions()}
+
+    @property
+    def takes_highest_grade(self) -> bool:
+        """Whether, of the grades for several subtopics, the highest counts for some measure."""
+        return any(setting.settle is None for setting in self.settings)
 
     def _notes(self, runs: Sequence[RunScores]) -> Iterator[str]:
         yield from super()._notes(runs)
@@ -236,7 +245,7 @@ def compare_tools_on(
     if query is not None:
         judgments = judgments.of(query)
         ranking = ranking.of(query) if query in ranking.position else ranking
-    bench = _Bench(judgments, ranking, Setting(asked), extras, repeated)
+    bench = _Bench(judgments, ranking, Setting(asked), extras, repeated, on_duplicate)
     return Comparison(
         measure=label,
         run=ranking.name,
@@ -263,24 +272,29 @@ class _Bench:
     """Qrels and a run on which settings are tried; `repeated` says why we and most tools refuse them."""
 
     def __init__(
-        self, qrels: Qrels, run: Run, start: Setting, options: Mapping[str, Any], repeated: str | None = None
+        self,
+        qrels: Qrels,
+        run: Run,
+        start: Setting,
+        options: Mapping[str, Any],
+        repeated: str | None = None,
+        on_duplicate: OnDuplicate | None = None,
     ) -> None:
         self.options = options
+        self.explicit = {} if on_duplicate is None else {"on_duplicate": on_duplicate}
         self.qrels = qrels
         self.run = run
         self.start = start
         self.repeated = repeated
-        self._given: dict[Any, tuple[Qrels, Run]] = {}
+        self._given: dict[Hashable, tuple[Qrels, Run]] = {}
         self._known: dict[Any, Values] = {}
         self.ours = self.values(start)
 
     def values(self, setting: Setting) -> Values:
         """{query: value} of the queries that count, and their mean; many settings come to the same."""
-        as_zero = setting.joining.missing == "zero"
-        given = (setting.prepare, setting.stands_in and as_zero)
-        if given not in self._given:
-            self._given[given] = setting.prepared(self.qrels, self.run)
-        qrels, run = self._given[given]
+        if setting.data not in self._given:
+            self._given[setting.data] = setting.prepared(self.qrels, self.run)
+        qrels, run = self._given[setting.data]
         key = (setting.measure, setting.joining, id(qrels), id(run))
         if key not in self._known:
             self._known[key] = self._evaluated(setting, qrels, run)
@@ -294,11 +308,11 @@ class _Bench:
 
     def tool_value(self, of: Tool, label: str, asked: Measure, rel: float | None) -> ToolValue:
         """What a tool says, and why it is not what we say."""
-        named = named_parameters(label, asked)
+        named = {*self.explicit, *named_parameters(label, asked)}
         differences = of.differences(asked, rel, named)
         if differences is None:
             return ToolValue(of.name, of.title, None, None, {})
-        setting = of.understood(label, asked, rel)
+        setting = of.understood(label, asked, rel, self.explicit)
         if self.repeated and setting.on_duplicate == "error":
             return ToolValue(of.name, of.title, str(setting.measure), None, {}, stops=self.repeated)
         try:
@@ -310,7 +324,7 @@ class _Bench:
             # what the tool would say if missing queries counted as zero, as they do for us
             differences = of.differences(asked, rel, {*named, "missing"}) or ()
             try:
-                found = self.values(of.understood(label, asked, rel, {"missing": "zero"}))
+                found = self.values(of.understood(label, asked, rel, {**self.explicit, "missing": "zero"}))
             except EvaluationError:
                 return refused
             stops = self._stops(found[1])

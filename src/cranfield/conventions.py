@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -54,11 +54,28 @@ class Setting:
     measure: Measure
     joining: Joining = Joining()
     prepare: tuple[Prepare, ...] = ()
+    settle: Prepare | None = None  # what it does with documents judged for several subtopics; the highest grade if None
     stands_in: bool = False  # whether a missing query that counts as zero is given a list of one unknown document
     on_duplicate: OnDuplicate = "error"  # which row counts where a document is there twice
 
+    @property
+    def data(self) -> Hashable:
+        """What decides which data the measure is given."""
+        settle = None if "subtopic" in self.measure.reads_columns else self.settle
+        return settle, self.prepare, self.stands_in and self.joining.missing == "zero"
+
+    def settled(self, qrels: Qrels, run: Run) -> Qrels:
+        """Qrels with one row a document, for a measure that does not look at subtopics and a tool that knows none."""
+        subtopics_matter = "subtopic" in self.measure.reads_columns
+        return qrels if self.settle is None or subtopics_matter or not qrels.merged else self.settle(qrels, run)[0]
+
+    def read(self, grades: Floats) -> Floats:
+        """What the tool makes of grades."""
+        return np.trunc(grades) + 0.0 if whole_grades in self.prepare else grades
+
     def prepared(self, qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
         """Qrels and run as the tool would be given them."""
+        qrels = self.settled(qrels, run)
         for step in self.prepare:
             qrels, run = step(qrels, run)
         return qrels, with_stand_ins(qrels, run) if self.stands_in and self.joining.missing == "zero" else run
@@ -124,7 +141,9 @@ class Tool:
         setting = Setting(measure)
         for difference in differences:
             setting = difference.change(setting)
-        setting = replace(setting, on_duplicate=given.pop("on_duplicate", setting.on_duplicate))
+        rule = given.pop("on_duplicate", None)
+        if rule is not None:
+            setting = replace(setting, on_duplicate=rule, settle=SETTLED[rule])
         return replace(setting, joining=replace(setting.joining, **given))
 
     @property
@@ -256,7 +275,7 @@ def with_stand_ins(qrels: Qrels, run: Run) -> Run:
 
 def whole_grades(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
     """Grades without what is behind the point, as C's atol and Python's int read them."""
-    whole = np.trunc(qrels.grades) + 0.0
+    whole = np.trunc(qrels.grades) + 0.0  # not -0
     return (qrels if np.array_equal(whole, qrels.grades) else replace(qrels, grades=whole)), run
 
 
@@ -294,11 +313,11 @@ def _refuse_negative(who: str, qrels: Qrels) -> Qrels:
 
 
 def refuse_single_documents(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
-    """ndcg_score raises a ValueError on a row with one document."""
+    """ndcg_score and dcg_score raise a ValueError on a row with one document."""
     alone = [query for i, query in enumerate(run.queries) if run.rows_of(i).stop - run.rows_of(i).start == 1]
     judged = [query for query in alone if query in qrels.queries]
     if judged:
-        raise EvaluationError(f"scikit-learn's ndcg_score refuses lists of one document, as of query {judged[0]!r}.")
+        raise EvaluationError(f"scikit-learn refuses lists of one document, as of query {judged[0]!r}.")
     return qrels, run
 
 
@@ -347,6 +366,83 @@ def without_the_query_itself(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
     return qrels, _rows(run, np.array([query != doc for query, doc in _pairs(run)], dtype=bool))
 
 
+def first_row_counts(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """Of the judgments of a document the first."""
+    kept: dict[tuple[str, str], int] = {}
+    for row, pair in enumerate(_pairs(qrels)):
+        kept.setdefault(pair, row)
+    return _rows(qrels, _are(kept.values(), len(qrels))), run
+
+
+def last_row_counts(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """Of the judgments of a document the last."""
+    kept = {pair: row for row, pair in enumerate(_pairs(qrels))}
+    return _rows(qrels, _are(kept.values(), len(qrels))), run
+
+
+def _are(rows: Iterable[int], n: int) -> Bools:
+    flags = np.zeros(n, dtype=bool)
+    flags[list(rows)] = True
+    return flags
+
+
+def refuse_two_judgments(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """trec_eval quits with "duplicate docs" when it comes to a query of the run."""
+    _refuse_repeats(qrels, run.queries, "a document judged twice, even for two subtopics, is an error")
+    return qrels, run
+
+
+def refuse_two_judgments_anywhere(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """Version 10 looks at all queries, as those that the run lacks are an error or have a list of their own."""
+    _refuse_repeats(qrels, qrels.queries, "a document judged twice, even for two subtopics, is an error")
+    return qrels, run
+
+
+def gdeval_refuses_subtopics(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """All that is not 0 in their column is a format error to gdeval."""
+    _refuse_repeats(qrels, qrels.queries, "gdeval refuses subtopics")
+    return qrels, run
+
+
+def _refuse_repeats(qrels: Qrels, queries: Iterable[str], why: str) -> None:
+    wanted, seen = set(queries), set()
+    for pair in _pairs(qrels):
+        if pair in seen and pair[0] in wanted:
+            raise EvaluationError(
+                f"{why}, as document {pair[1]!r} of query {pair[0]!r}: "
+                "choose a row with --on-duplicate first, last or max."
+            )
+        seen.add(pair)
+
+
+def every_positive_row(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
+    """What gdeval makes of a document twice: the lowest positive grade counts, and the ideal ranking has them all."""
+    pairs, docs = _pairs(qrels), qrels.docs.copy()
+    lowest: dict[tuple[str, str], int] = {}
+    for row, pair in enumerate(pairs):
+        kept = lowest.get(pair)
+        if kept is None or _gdeval_order(qrels.grades[row]) < _gdeval_order(qrels.grades[kept]):
+            lowest[pair] = row
+    for row, pair in enumerate(pairs):
+        if lowest[pair] != row:
+            # a space cannot be in an id, so that the document is another one, and nobody retrieves it
+            docs[row] = f"{pair[1]} {row}"
+    return replace(qrels, docs=docs), run
+
+
+def _gdeval_order(grade: float) -> tuple[bool, float]:
+    return grade <= 0, grade
+
+
+# which row counts where --on-duplicate was given; the highest is what a measure without subtopics takes anyway
+SETTLED: Mapping[OnDuplicate, Prepare | None] = {
+    "error": refuse_two_judgments,
+    "first": first_row_counts,
+    "last": last_row_counts,
+    "max": None,
+}
+
+
 # measures as only one tool has them: subclasses without a name, so that they are in no list
 
 
@@ -363,7 +459,9 @@ class OverFound(AP):
 
 @dataclass(frozen=True, repr=False)
 class IdealAsGiven(nDCG):
-    """nDCG whose ideal ranking is the relevant documents in the order of the qrels."""
+    """nDCG whose ideal ranking is the relevant documents in the order of the qrels, which may not be the best one."""
+
+    high: ClassVar[float] = math.inf
 
     def ideal_terms(self, judged: JudgedRun) -> Floats:
         parts = [self._given(judged, i) for i in range(judged.n)]
@@ -387,6 +485,7 @@ class LeveledDCG(DCG):
     """DCG in which grades below a level gain nothing."""
 
     least: float = 1.0
+    beyond_rel: ClassVar[bool] = True
     parameters: ClassVar = {**DCG.parameters, "least": _LEAST}
 
     @property
@@ -402,6 +501,7 @@ class LeveledNDCG(nDCG):
     """nDCG in which grades below a level gain nothing."""
 
     least: float = 1.0
+    beyond_rel: ClassVar[bool] = True
     parameters: ClassVar = {**nDCG.parameters, "least": _LEAST}
 
     @property
@@ -517,6 +617,7 @@ class RawRBP(Measure):
     p: float = 0.8
     cutoff: int | None = None
     high: ClassVar[float] = math.inf
+    beyond_rel: ClassVar[bool] = True
     parameters: ClassVar = {
         "rel": Parameter("the lowest grade that gains anything"),
         "p": Parameter("the probability of going on", least=0, most=1),
@@ -641,11 +742,34 @@ NO_UNJUDGED_QUERIES = _given(
 )
 WHOLE_GRADES = _given("grades", "grades lose what is behind the point", whole_grades)
 GRADES_AS_THEY_ARE = Difference("grades", "grades as they are", lambda setting: setting)
-LAST_WINS = Difference(
-    "duplicates",
-    "of a document that is there twice the last row counts",
-    lambda setting: replace(setting, on_duplicate="last"),
-    frozenset({"on_duplicate"}),
+
+
+def _twice(how: str, settle: Prepare | None, on_duplicate: OnDuplicate = "error") -> Difference:
+    """What counts where a document is there twice, or judged for several subtopics."""
+    return Difference(
+        "duplicates",
+        how,
+        lambda setting: replace(setting, on_duplicate=on_duplicate, settle=settle),
+        frozenset({"on_duplicate"}),
+    )
+
+
+LAST_WINS = _twice("of a document that is there twice the last row counts", last_row_counts, "last")
+_ONE_JUDGMENT = "stops at a document judged twice, even for two subtopics"
+ONE_JUDGMENT = {
+    9: _twice(_ONE_JUDGMENT, refuse_two_judgments),
+    10: _twice(_ONE_JUDGMENT, refuse_two_judgments_anywhere),
+}
+NO_SUBTOPICS = _twice("stops at a document judged for several subtopics", gdeval_refuses_subtopics)
+# how ir_measures has measures by other providers than pytrec_eval
+ANY_ROW = _twice(
+    "of a document retrieved twice the last row counts, of one judged for several subtopics the highest", None, "last"
+)
+LOWEST_ROW = _twice(
+    "of a document retrieved twice the last row counts; of one judged for several subtopics the lowest positive grade, "
+    "and all of them in the ideal ranking",
+    every_positive_row,
+    "last",
 )
 EXPONENTIAL = _parameters("gain", "the gain of a grade is 2^grade − 1", gain="exp")
 
@@ -697,7 +821,7 @@ def _trec_eval(version: int, *always: Difference) -> Tool:
     return Tool(
         name=f"trec_eval-{version}",
         title=f"trec_eval {version}",
-        always=(*always, WHOLE_GRADES),
+        always=(*always, ONE_JUDGMENT[version], WHOLE_GRADES),
         rules={
             **_all("P", "R", "Success", "HitRate", "Rprec", "Bpref", "RR", "SetP", "SetR", "SetF", "SetRelP", "SetAP"),
             **_all("NumQ", "NumRet", "NumRelRet", "NumNonrelJudgedRet", "RelativeP", "RprecMult", "YAAP"),
@@ -754,7 +878,7 @@ def _ir_measures_rr(measure: Any, _: float | None) -> Iterable[Difference] | Non
     # pytrec_eval has no cutoff, so that RR@k comes from another provider than RR
     if measure.cutoff is None:
         return ()
-    return None if measure.judged_only else (DOC_ASCENDING, FLOAT64)
+    return None if measure.judged_only else (DOC_ASCENDING, FLOAT64, ANY_ROW)
 
 
 def _ir_measures_ndcg(measure: Any, _: float | None) -> Iterable[Difference] | None:
@@ -765,7 +889,8 @@ def _ir_measures_ndcg(measure: Any, _: float | None) -> Iterable[Difference] | N
     if measure.judged_only:
         return None
     # by gdeval with a cutoff, by ranx without
-    return (FLOAT64,) if measure.cutoff is not None else (FLOAT64, UNSTABLE, REFUSED, NO_UNJUDGED_QUERIES)
+    by_gdeval, by_ranx = (FLOAT64, LOWEST_ROW), (FLOAT64, UNSTABLE, REFUSED, NO_UNJUDGED_QUERIES)
+    return by_gdeval if measure.cutoff is not None else by_ranx
 
 
 def _ir_measures_rbp(measure: Any, rel: float | None) -> Iterable[Difference] | None:
@@ -799,7 +924,7 @@ IR_MEASURES = Tool(
         "IPrec": _ir_measures_iprec,
         "SetF": _ir_measures_set_f,
         "Judged": _if(lambda m: not m.judged_only, DOC_ASCENDING, FLOAT64, _COUNTED_AT_ALL),
-        "ERR": _if(_has_a_cutoff, FLOAT64),
+        "ERR": _if(_has_a_cutoff, FLOAT64, LOWEST_ROW),
         "SetRelP": _as_it_is,
         "Compat": _if(
             lambda m: not m.judged_only,
@@ -863,10 +988,8 @@ RANX = Tool(
     },
 )
 
-_REFUSING = (
-    _given("grades", "stops at negative grades", refuse_negative_grades),
-    _given("lists", "stops at lists of one document", refuse_single_documents),
-)
+_NO_NEGATIVES = _given("grades", "stops at negative grades", refuse_negative_grades)
+_NO_SINGLES = _given("lists", "stops at lists of one document", refuse_single_documents)
 SKLEARN = Tool(
     name="sklearn",
     title="scikit-learn 1.4 and later",
@@ -876,9 +999,10 @@ SKLEARN = Tool(
         _given("documents", "judged documents that were not retrieved come last, tied", everything_scored),
     ),
     rules={
-        "nDCG": _if(_is_linear, *_REFUSING),
+        "nDCG": _if(_is_linear, _NO_NEGATIVES, _NO_SINGLES),
         "DCG": _if(
             lambda m: m.discount == "log(1+i)" and m.gain == "linear",
+            _NO_SINGLES,
             _becomes("gain", "a negative grade is a loss", SignedDCG),
         ),
         "AP": _if(
@@ -902,6 +1026,7 @@ GDEVAL = Tool(
     title="gdeval 1.3",
     always=(
         SKIPPED,
+        NO_SUBTOPICS,
         _given("queries", "queries without a positive grade are left out", only_with_relevant),
         _given("grades", "stops at grades above 4 and at fractions", only_grades_up_to_four),
     ),
@@ -991,7 +1116,7 @@ _BEIR_TREC = (
 BEIR = Tool(
     name="beir",
     title="BEIR 2.2",
-    always=(_given("grades", "stops at grades that are no whole numbers", beir_refuses_fractions),),
+    always=(LAST_WINS, _given("grades", "stops at grades that are no whole numbers", beir_refuses_fractions)),
     rules={
         "nDCG": _if(lambda m: _has_a_cutoff(m) and _is_linear(m), *_BEIR_TREC),
         "AP": _if(lambda m: _has_a_cutoff(m) and _over_all(m), *_BEIR_TREC),
