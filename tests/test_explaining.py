@@ -379,9 +379,49 @@ def test_an_order_that_does_not_matter_is_shown_as_it_is() -> None:
     assert explain("SetP", *TIED, "q", ties="expected").columns == explain("SetP", *TIED, "q").columns
 
 
-def test_an_expected_value_without_a_closed_form_has_no_single_ranking() -> None:
-    with pytest.raises(EvaluationError, match="no single ranking to show"):
-        explain("Bpref", *TIED, "q", ties="expected")
+def test_an_expected_value_without_a_closed_form_is_that_over_the_orders_that_eval_draws() -> None:
+    qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 0}}
+    run = {"q": {"a": 2.0, "b": 2.0, "x": 2.0, "y": 2.0, "c": 2.0, "d": 1.0}}
+    for name in ("Bpref", "ERR", "Bpref(judged_only=True)", "INST(max_rel=1)", "YAAP"):
+        for seed in (1, 7):
+            e = explain(name, qrels, run, "q", ties="expected", seed=seed)
+            scores = evaluate(qrels, run, [name], ties="expected", seed=seed)
+            assert e.value == scores.mean(name), name
+            total = math.fsum(row["term"] for row in e.rows)
+            assert total / e.normaliser == pytest.approx(e.value, abs=1e-12), name
+            said = "E is the mean over 200 random orders of documents with equal scores, standard error 0.0"
+            assert e.notes[-1].startswith(said)
+    err = explain("ERR", qrels, run, "q", ties="expected")
+    places = {row["doc"]: row["places"] for row in err.rows}
+    assert places == {"a": "1–5", "b": "1–5", "c": "1–5", "x": "1–5", "y": "1–5", "d": "6"}
+    terms = {row["doc"]: row["term"] for row in err.rows}
+    assert terms["a"] == pytest.approx(terms["c"], rel=0.2) and {terms["b"], terms["x"], terms["d"]} == {0.0}
+    # unjudged documents of a group are not told from each other
+    unjudged = {row["doc"]: row["term"] for row in explain("Unjudged@2", qrels, run, "q", ties="expected").rows}
+    assert unjudged["x"] == unjudged["y"] > 0
+
+
+def test_a_value_by_a_rule_of_its_own_is_shown_as_one_mean_over_orders() -> None:
+    e = explain("YAAP", *TIED, "q", ties="expected")
+    assert e.rows[-1] == {"what": "mean over 200 orders", "term": e.value} and e.rule == Measure.rule
+    assert (e.sum, e.normaliser, e.normaliser_is) == (e.value, 1, "")
+
+
+def test_the_formula_of_an_expected_value_says_that_it_is_a_mean() -> None:
+    said = "E is the mean over the orders of documents with equal scores."
+    e = explain("AP", *TIED, "q", ties="expected")
+    assert e.formula == r"\mathrm{E}\left[ \frac{1}{R} \sum_{i=1}^{k} \mathrm{rel}_i \cdot P@i \right]"
+    assert said in e.notes
+    # what symbols mean stays outside
+    rbp = explain("RBP(value='ED')", *TIED, "q", ties="expected").formula
+    inst = explain("INST", *TIED, "q", ties="expected").formula
+    assert r"\mathrm{E}" not in rbp, "no order changes it"
+    assert inst.startswith(r"\mathrm{E}\left[ \sum_{i=1}^{n} W_i g_i \right], \quad C_i")
+    mean = explain("AP", *TIED, ties="expected")
+    assert mean.formula == r"\frac{1}{|Q|} \sum_{q \in Q} \mathrm{E}\left[ \mathrm{AP}_q \right]" and said in mean.notes
+    for query in ("q", None):
+        for e in (explain("AP", *TIED, query), explain("AP", *A, query, ties="expected")):
+            assert r"\mathrm{E}" not in e.formula and said not in e.notes
 
 
 # means
@@ -421,8 +461,48 @@ def test_other_means_and_weights() -> None:
     weighted = explain("RR", qrels, run, weights=dict(zip(qrels, (3, 2, 1), strict=True)))
     assert weighted.with_numbers == "(3 + 1) / 6 = 0.6667" and weighted.columns == ("value", "weight")
     assert explain("NumRelRet", qrels, run).with_numbers == "1 + 1 = 2"
-    of_run = explain("Coverage(docs=10)", qrels, run)
-    assert of_run.rows[-1] == {"what": "computed for the run as a whole", "term": of_run.value}
+
+
+def test_the_value_of_a_run_as_a_whole_has_its_terms() -> None:
+    qrels = {query: {"a": 1} for query in "pqr"}
+    run = {"p": {"a": 3.0, "b": 2.0, "z": 1.0}, "q": {"a": 2.0, "c": 1.0}, "r": {"b": 2.0, "a": 1.0}}
+    coverage = explain("Coverage(docs=10)@2", qrels, run)
+    assert [(row["query"], row["shown"], row["term"]) for row in coverage.rows] == [
+        ("p", 2, 2),
+        ("q", 2, 1),
+        ("r", 2, 0),
+    ]
+    assert coverage.with_numbers == "(2 + 1) / 10 = 0.3" and coverage.normaliser_is == "items in the catalogue, N"
+    gini = explain("Gini(docs=10)@2", qrels, run)
+    groups = [(row["items"], row["shown"], row["from"], row["to"]) for row in gini.rows if "what" in row]
+    assert groups == [(7, 0, 1, 7), (1, 1, 8, 8), (1, 2, 9, 9), (1, 3, 10, 10)]
+    terms = [row["term"] for row in gini.rows if "what" in row]
+    assert terms == pytest.approx([0, 5 / 6, 7 * 2 / 6, 9 * 3 / 6]) and gini.normaliser == 9
+    assert gini.sum / gini.normaliser == pytest.approx(gini.value)
+    assert gini.value == pytest.approx(evaluate(qrels, run, ["Gini(docs=10)@2"]).mean("Gini(docs=10)@2"))
+    assert gini.rows[3]["what"] == "7 items never shown" and gini.rows[4]["what"] == "1 item shown by 1 query"
+
+
+def test_a_weighted_median_shows_the_weights_up_to_the_middle() -> None:
+    qrels, run = together(ranked("R.", 2), ranked(".R"), ranked(".."))
+
+    def median(*weights: float) -> Explanation:
+        given = dict(zip(qrels, weights, strict=True))
+        e = explain("RR", qrels, run, mean="median", weights=given)
+        assert e.value == evaluate(qrels, run, ["RR"], mean="median", weights=given).mean("RR")
+        assert math.fsum(row["term"] for row in e.rows) / e.normaliser == e.value and len(e.rows) == 3
+        assert e.columns == ("value", "weight", "cumulated weight") and e.normaliser_is == ""
+        assert e.formula == r"\mathrm{weighted\ median}_{q \in Q}\, \mathrm{RR}_q"
+        return e
+
+    e = median(1, 2, 4)
+    assert [row["cumulated weight"] for row in e.rows] == [7, 6, 4] and [row["term"] for row in e.rows] == [0, 0, 0]
+    assert [row["term"] for row in median(4, 2, 1).rows] == [1, 0, 0]
+    # just half of the weight on each side: halfway between two; one without weight is not in the middle
+    assert [row["term"] for row in median(3, 2, 1).rows] == [0.5, 0.25, 0]
+    assert [row["term"] for row in median(1, 0, 1).rows] == [0.5, 0, 0]
+    plain = explain("RR", qrels, run, mean="median")
+    assert plain.columns == ("value",) and [row["term"] for row in plain.rows] == [0, 0.5, 0]
 
 
 def test_the_top_of_a_mean_is_of_queries() -> None:

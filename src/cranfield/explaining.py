@@ -5,20 +5,20 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
 
 from cranfield.averages import LEAST
-from cranfield.collection import Qrels, Run
+from cranfield.collection import Floats, Ints, Qrels, Run, id_bytes
 from cranfield.conventions import tool as find_tool
 from cranfield.errors import EvaluationError
 from cranfield.formats import as_qrels, as_run
 from cranfield.judged import Extras, JudgedRun, judge
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.base import REGISTRY, own_errors
-from cranfield.scores import Evaluator
+from cranfield.scores import SAMPLES, Evaluator
 from cranfield.wording import counted
 
 JOINING = ("ties", "rank_by", "score_type", "missing")
@@ -57,17 +57,21 @@ class Explanation:
     cutoff: int | None = None
     average: str = ""  # what a mean is called
     averages: dict[str, float] = field(default_factory=dict)  # of a mean: those of columns that have one of their own
+    hidden_rows: tuple[dict[str, Any], ...] = field(default=(), repr=False)
 
     def record(self) -> dict[str, Any]:
-        """Everything, ready for JSON; the value can be recomputed from `rows` and `normaliser` by `rule`."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        """Everything shown, ready for JSON; the value can be recomputed from `rows` and `normaliser` by `rule`."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "hidden_rows"}
 
     def top(self, n: int) -> Explanation:
         """The same with the rows of the first n ranks, or queries, only."""
-        queries = [row["query"] for row in self.rows if "query" in row][n:]
-        left = set(queries)
-        rows = tuple(row for row in self.rows if row.get("rank", 0) <= n and row.get("query") not in left)
-        return replace(self, rows=rows, hidden=self.hidden + len(self.rows) - len(rows))
+        left = {row["query"] for row in [row for row in self.rows if "query" in row][n:]}
+        rows: list[dict[str, Any]] = []
+        hidden: list[dict[str, Any]] = []
+        for row in self.rows:
+            (rows if row.get("rank", 0) <= n and row.get("query") not in left else hidden).append(row)
+        hidden_rows = (*hidden, *self.hidden_rows)
+        return replace(self, rows=tuple(rows), hidden=len(hidden_rows), hidden_rows=hidden_rows)
 
     def down_to_the_cutoff(self) -> Explanation:
         """The same without the ranks below the cutoff, if these add nothing."""
@@ -129,17 +133,20 @@ def _of_one(evaluator: Evaluator, run: Run, query: str) -> Explanation:
         raise EvaluationError(f"run {run.name!r} lacks query {query!r}, which {how} (--missing {joining.missing}).")
     dense = judge(judgments, part, joining, evaluator.extras, dense=True)
     sparse = judge(judgments, part, joining, evaluator.extras)
-    steps = expected_steps(chosen, sparse, dense) if joining.ties == "expected" else single_steps(chosen, sparse, dense)
+    if joining.ties == "expected":
+        steps = expected_steps(chosen, sparse, dense, evaluator.seed)
+    else:
+        steps = single_steps(chosen, sparse, dense)
     # a query that the run lacks counts as 0 by rule, whatever the measure would make of an empty list
     if missing and chosen.aggregate != "sum":
         steps = replace(steps, rows=[], value=0.0, rule=Measure.rule)
-    label = chosen.shown_normaliser
+    label = chosen.shown_normaliser if steps.is_divided else ""
     terms = [row["term"] for row in steps.rows]
     return Explanation(
         measure=str(chosen),
         title=chosen.title,
         about=chosen.about,
-        formula=chosen.shown_formula,
+        formula=_expected_formula(chosen.shown_formula) if steps.is_mean else chosen.shown_formula,
         rule=steps.rule,
         with_numbers=_with_numbers(steps.rule, terms, steps.normaliser, bool(label), steps.value),
         run=run.name,
@@ -151,7 +158,7 @@ def _of_one(evaluator: Evaluator, run: Run, query: str) -> Explanation:
         normaliser_is=label,
         value=steps.value,
         conventions={name: getattr(joining, name) for name in ("ties", "rank_by", "score_type")},
-        notes=(*_notes(chosen, run, query, dense), *evaluator.unused_notes()),
+        notes=(*_notes(chosen, run, query, dense), *steps.notes, *evaluator.unused_notes()),
         cutoff=getattr(chosen, "cutoff", None),
     )
 
@@ -190,6 +197,18 @@ class _Steps:
     normaliser: float
     value: float
     rule: str = Measure.rule
+    is_mean: bool = False  # over the orders of documents with equal scores
+    is_divided: bool = True  # whether the normaliser is the measure's own
+    notes: tuple[str, ...] = ()
+
+
+_MEAN_NOTE = "E is the mean over the orders of documents with equal scores."
+
+
+def _expected_formula(formula: str) -> str:
+    """The formula of the mean over orders; what its symbols mean stays outside."""
+    value, *meaning = re.split(r"(?=, ?\\quad)", formula, maxsplit=1)
+    return rf"\mathrm{{E}}\left[ {value} \right]{''.join(meaning)}" if formula else ""
 
 
 def single_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun) -> _Steps:
@@ -225,25 +244,98 @@ def _completed(steps: _Steps, what: str = "by a rule of its own, not by these te
     return replace(steps, normaliser=whole, rows=[*steps.rows, {"what": what, "term": lacking}])
 
 
-def expected_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun) -> _Steps:
-    """What each document adds in the mean over all orders of documents with equal scores, where that is known."""
+def expected_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun, seed: int = 1) -> _Steps:
+    """What each document adds in the mean over all orders of documents with equal scores, or over a sample of them."""
     if not dense.has_ties or _is_the_same_in_any_order(measure, sparse):
         return single_steps(measure, sparse, dense)
     found = measure.expected_values(sparse)
     if found is None:
-        raise EvaluationError(
-            f"{measure} has no closed form of the mean over all orders of tied documents, and so there is no single "
-            "ranking to show: choose another tie rule."
-        )
+        return _sampled_steps(measure, sparse, dense, seed)
     value, shown = float(found[0]), measure.shown_list(dense)
     normaliser = float(measure.normaliser(shown)[0])
     terms = measure.expected_terms(shown)
     terms = _group_shares(measure, shown, normaliser) if terms is None else terms
-    first, last = shown.tie_first, shown.tie_first + shown.tie_size - 1
-    places = [str(a) if a == b else f"{a}–{b}" for a, b in zip(first.tolist(), last.tolist(), strict=True)]
-    columns = {"places": np.array(places, dtype=object), **measure.expected_columns(shown)}
-    steps = _Steps(tuple(columns), _rows(shown, columns, terms), normaliser, value)
+    columns = {"places": _places(shown), **measure.expected_columns(shown)}
+    rows = _rows(shown, columns, terms)
+    steps = _Steps(tuple(columns), rows, normaliser, value, is_mean=True, notes=(_MEAN_NOTE,))
     return _completed(steps, "over all orders, not by one document")
+
+
+def _places(judged: JudgedRun) -> Any:
+    """From which rank to which each document may stand."""
+    ends = zip(judged.tie_first.tolist(), (judged.tie_first + judged.tie_size - 1).tolist(), strict=True)
+    return np.array([str(first) if first == last else f"{first}–{last}" for first, last in ends], dtype=object)
+
+
+def _sampled_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun, seed: int) -> _Steps:
+    """What each document adds in the mean over the random orders that an evaluation draws."""
+    rngs = [np.random.default_rng([seed, *id_bytes(sparse.queries[0])])]
+    orders = [sparse.shuffled(rngs) for _ in range(SAMPLES)]
+    drawn = np.array([measure.values(order)[0] for order in orders])
+    value, error = float(drawn.mean()), float(drawn.std(ddof=1)) / math.sqrt(SAMPLES)
+    # no order decides here which of two documents repeats the other
+    shown = replace(measure, repeats=True).shown_list(dense)
+    columns = {"places": _places(shown)}
+    error = 0.0 if error < 1e-15 else error  # what rounding leaves
+    notes = (f"E is the mean over {SAMPLES} random orders of documents with equal scores, standard error {error:.1g}.",)
+    plain = _Steps(tuple(columns), [], 1.0, value, is_mean=True, is_divided=False, notes=notes)
+    if measure.rule != Measure.rule or not _has_terms(measure):
+        rows = [
+            *_rows(shown, columns, np.zeros(len(shown.rank))),
+            {"what": f"mean over {SAMPLES} orders", "term": value},
+        ]
+        return replace(plain, rows=rows)
+    found = [_terms_in(measure, order, dense) for order in orders]
+    normalisers = {normaliser for _, _, normaliser in found}
+    # one that changes with the order is a part of each term
+    normaliser = normalisers.pop() if len(normalisers) == 1 else None
+    parts = np.array([1.0 if normaliser is not None else own or 1.0 for _, _, own in found])
+    terms = np.array([own for own, _, _ in found]).T @ (1 / parts) / SAMPLES
+    others: dict[str, float] = {}
+    for (_, own, _), part in zip(found, parts.tolist(), strict=True):
+        for what, term in own:
+            others[what] = others.get(what, 0.0) + term / part / SAMPLES
+    rows = _rows(shown, columns, _alike_if_unjudged(dense, terms)[_rows_of(dense, shown)])
+    rows += [{"what": what, "term": term} for what, term in others.items()]
+    whole = plain if normaliser is None else replace(plain, normaliser=normaliser, is_divided=True)
+    return _completed(replace(whole, rows=rows))
+
+
+def _terms_in(measure: Measure, order: JudgedRun, dense: JudgedRun) -> tuple[Floats, list[tuple[str, float]], float]:
+    """The terms of one order, by the rows of the dense join, those of no document, and the normaliser."""
+    at, shuffled = _dense_in(order, dense)
+    shown = measure.shown_list(shuffled)
+    terms = np.zeros(len(dense.rank))
+    with own_errors(measure):
+        terms[at[_rows_of(shuffled, shown)]] = measure.terms(shown)
+        others = [(str(row["what"]), float(row["term"])) for row in measure.other_rows(shown)]
+        return terms, others, float(measure.normaliser(shown)[0])
+
+
+def _dense_in(order: JudgedRun, dense: JudgedRun) -> tuple[Ints, JudgedRun]:
+    """The dense join with judged documents where an order has them, and which of its rows stands at each rank."""
+    row_of = {doc: row for row, doc in enumerate(dense.doc.tolist()) if doc >= 0}
+    at = np.full(len(dense.rank), -1, dtype=np.int64)
+    at[order.rank - 1] = [row_of[doc] for doc in order.doc.tolist()]
+    # a place that is left is for an unjudged document of the same group; these come in rank order
+    at[at < 0] = np.flatnonzero(dense.doc < 0)
+    moved = {name: getattr(dense, name)[at] for name in ("grade", "doc", "tie_first", "tie_size")}
+    return at, replace(dense, **moved)
+
+
+def _rows_of(judged: JudgedRun, shown: JudgedRun) -> Ints:
+    """Where the rows of the list that a measure looks at stand in the whole one."""
+    if len(shown.rank) == len(judged.rank):
+        return np.arange(len(judged.rank))
+    row_of = {doc: row for row, doc in enumerate(judged.doc.tolist()) if doc >= 0}
+    return np.array([row_of[doc] for doc in shown.doc.tolist()], dtype=np.int64)
+
+
+def _alike_if_unjudged(dense: JudgedRun, terms: Floats) -> Floats:
+    """The terms with an equal share for each unjudged document of a group, since none is told from the others."""
+    group = np.where(dense.doc < 0, dense.tie_first, 0)
+    shared = np.bincount(group, weights=terms) / np.maximum(np.bincount(group), 1)
+    return np.where(group > 0, shared[group], terms)
 
 
 def _is_the_same_in_any_order(measure: Measure, judged: JudgedRun) -> bool:
@@ -293,17 +385,24 @@ def _of_all(evaluator: Evaluator, run: Run) -> Explanation:
     scored = evaluator.score(run)
     scores = evaluator.scores([scored])
     name, how = scores.labels[0], scores.averaging(0)
-    values, weights = scores.per_query(name), scores.weights
-    steps = _mean_steps(how, values, weights, float(scores.mean(name)))
+    values, weights, value = scores.per_query(name), scores.weights, float(scores.mean(name))
+    of_run = how == "run"
+    steps = _run_steps(chosen, scored.judged, values, value) if of_run else _mean_steps(how, values, weights, value)
     extra = _query_columns(chosen, scored.judged)
-    rows = [{**row, **{column: of.get(row["query"], 0.0) for column, of in extra.items()}} for row in steps.rows]
+    rows = [
+        {**row, **{column: of.get(row["query"], 0.0) for column, of in extra.items() if "query" in row}}
+        for row in steps.rows
+    ]
     terms = [row["term"] for row in steps.rows]
-    label = _MEAN_OF[how]["label"] if weights is None or how in ("sum", "run") else "weights of the queries"
+    is_weighted = weights is not None and how in ("arithmetic", "geometric")
+    label = "weights of the queries" if is_weighted else _MEAN_OF[how]["label"]
+    label = chosen.normaliser_is if of_run and steps.is_divided else label
+    ties = evaluator.joining.ties == "expected" and bool(scored.judged.tied) and not of_run
     return Explanation(
         measure=str(chosen),
         title=chosen.title,
         about=chosen.about,
-        formula=_mean_formula(chosen, how, weights is not None),
+        formula=_mean_formula(chosen, how, weights is not None, ties),
         rule=steps.rule,
         with_numbers=_with_numbers(steps.rule, terms, steps.normaliser, bool(label), steps.value),
         run=run.name,
@@ -315,7 +414,7 @@ def _of_all(evaluator: Evaluator, run: Run) -> Explanation:
         normaliser_is=label,
         value=steps.value,
         conventions={key: str(scores.conventions[key]) for key in JOINING},
-        notes=(f"{scored.coverage}.", *scores.notes),
+        notes=(f"{scored.coverage}.", *scores.notes, *([_MEAN_NOTE] if ties else [])),
         average=_MEAN_OF[how]["called"],
         averages={column: math.fsum(of.values()) / len(of) for column, of in extra.items() if of},
     )
@@ -323,36 +422,46 @@ def _of_all(evaluator: Evaluator, run: Run) -> Explanation:
 
 # how the value of a run comes from those of queries: what that is called, what the sum is divided by, and the formula
 _MEAN_OF = {
-    "arithmetic": {"called": "mean of", "label": "queries, |Q|", "formula": r"\frac{1}{|Q|} \sum_{q \in Q} %s_q"},
+    "arithmetic": {"called": "mean of", "label": "queries, |Q|", "formula": r"\frac{1}{|Q|} \sum_{q \in Q} %s"},
     "geometric": {
         "called": "geometric mean of",
         "label": "queries, |Q|",
-        "formula": rf"\exp \left( \frac{{1}}{{|Q|}} \sum_{{q \in Q}} \ln \max(%s_q, {LEAST:.5f}) \right)",
+        "formula": rf"\exp \left( \frac{{1}}{{|Q|}} \sum_{{q \in Q}} \ln \max(%s, {LEAST:.5f}) \right)",
     },
-    "median": {"called": "median of", "label": "", "formula": r"\mathrm{median}_{q \in Q}\, %s_q"},
-    "sum": {"called": "sum over", "label": "", "formula": r"\sum_{q \in Q} %s_q"},
+    "median": {"called": "median of", "label": "", "formula": r"\mathrm{median}_{q \in Q}\, %s"},
+    "sum": {"called": "sum over", "label": "", "formula": r"\sum_{q \in Q} %s"},
     "run": {"called": "value of the run over", "label": "", "formula": ""},
 }
 
 
-def _mean_formula(measure: Measure, how: str, is_weighted: bool) -> str:
-    if how == "run" or (how == "geometric" and measure.aggregate == "geometric" and not is_weighted):
+def _mean_formula(measure: Measure, how: str, is_weighted: bool, ties_expected: bool) -> str:
+    plainly_geometric = how == "geometric" and measure.aggregate == "geometric" and not is_weighted
+    if how == "run" or (plainly_geometric and not ties_expected):
         return measure.formula
-    name = rf"\mathrm{{{measure.name.replace('_', chr(92) + '_')}}}"
-    shown = _MEAN_OF[how]["formula"] % name
+    name = rf"\mathrm{{{measure.name.replace('_', chr(92) + '_')}}}_q"
+    shown = _MEAN_OF[how]["formula"] % (rf"\mathrm{{E}}\left[ {name} \right]" if ties_expected else name)
     if is_weighted and how in ("arithmetic", "geometric"):
         shown = shown.replace(r"\frac{1}{|Q|} \sum_{q \in Q}", r"\frac{1}{\sum_q w_q} \sum_{q \in Q} w_q")
-    return shown
+    return shown.replace("median", r"weighted\ median") if is_weighted else shown
+
+
+def _run_steps(measure: Measure, judged: JudgedRun, values: dict[str, float], value: float) -> _Steps:
+    """The terms of a value of the run as a whole: of queries, or of what else it is a sum of."""
+    with own_errors(measure):
+        terms, normaliser = measure.run_rows(judged), measure.run_normaliser(judged)
+    of_query = {row["query"]: row for row in terms if "query" in row}
+    rows = [{"query": query, "value": one, "term": 0.0, **of_query.get(query, {})} for query, one in values.items()]
+    rows += [row for row in terms if "query" not in row]
+    told = {name: None for row in of_query.values() for name in row if name not in ("query", "term")}
+    steps = _Steps(("value", *told), rows, normaliser, value, is_divided=bool(terms))
+    return _completed(steps, "computed for the run as a whole")
 
 
 def _mean_steps(how: str, values: dict[str, float], weights: Mapping[str, float] | None, value: float) -> _Steps:
     """A row for each query, and what they come to."""
-    of = {query: 1.0 if weights is None or how in ("sum", "run") else weights[query] for query in values}
-    if how in ("median", "run"):
-        middle = _middle(list(values.values())) if how == "median" and weights is None else {}
-        rows = [{"query": q, "value": v, "term": v * middle.get(i, 0.0)} for i, (q, v) in enumerate(values.items())]
-        what = "the median by weight" if how == "median" else "computed for the run as a whole"
-        return _completed(_Steps(("value",), rows, 1.0, value), what)
+    if how == "median":
+        return _median_steps(values, weights, value)
+    of = {query: 1.0 if weights is None or how == "sum" else weights[query] for query in values}
     is_geometric = how == "geometric"
     rows = [
         {
@@ -368,11 +477,31 @@ def _mean_steps(how: str, values: dict[str, float], weights: Mapping[str, float]
     return _Steps(columns, rows, normaliser, value, "exp(sum / normaliser)" if is_geometric else Measure.rule)
 
 
-def _middle(values: Sequence[float]) -> dict[int, float]:
-    """Which values are in the middle, each with its part in the median."""
-    order = sorted(range(len(values)), key=values.__getitem__)
-    middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
-    return {i: 1 / len(middle) for i in middle}
+def _median_steps(values: dict[str, float], weights: Mapping[str, float] | None, value: float) -> _Steps:
+    """A row for each query, of which one in the middle, or two, make the median."""
+    of = {query: 1.0 if weights is None else weights[query] for query in values}
+    order = sorted(values, key=lambda query: (values[query], of[query]))
+    up_to: dict[str, float] = {}
+    below = 0.0
+    for query in order:
+        below += of[query]
+        up_to[query] = below
+    half = math.fsum(of.values()) / 2
+    present = [query for query in order if of[query] > 0]
+    first = next((i for i, query in enumerate(present) if up_to[query] >= half), max(len(present) - 1, 0))
+    # two where just half of the weight is up to the first of them
+    middle = present[first : first + 2] if half in [up_to[query] for query in present] else present[first : first + 1]
+    rows = [
+        {
+            "query": query,
+            "value": one,
+            **({"weight": of[query], "cumulated weight": up_to[query]} if weights is not None else {}),
+            "term": one / len(middle) if query in middle else 0.0,
+        }
+        for query, one in values.items()
+    ]
+    columns = ("value",) if weights is None else ("value", "weight", "cumulated weight")
+    return _completed(_Steps(columns, rows, 1.0, value), "what rounding leaves")
 
 
 def _query_columns(measure: Measure, judged: JudgedRun) -> dict[str, dict[str, float]]:

@@ -59,6 +59,17 @@ def test_the_top_is_said_in_every_format(cranfield: Cranfield, example: Path) ->
     assert record["value"] == pytest.approx(record["sum"] / record["normaliser"])
 
 
+def test_the_decimals_of_a_column_do_not_depend_on_what_is_shown_of_it(cranfield: Cranfield, example: Path) -> None:
+    call = ("explain", "AP", example / "qrels.txt", example / "bm25.run", "--query", "1")
+    whole = {line for line in cranfield(*call).out.splitlines() if " b0" in line}
+    for top in (1, 4, 6):
+        shown = [line for line in cranfield(*call, "--top", top).out.splitlines() if " b0" in line]
+        assert len(shown) == top and set(shown) <= whole and shown[0].endswith("  1.0000")
+    assert "hidden_rows" not in cranfield(*call, "--top", 4, "--format", "json").out
+    mean = ("explain", "AP", *call[2:4])
+    assert "\n2      1.0000\n" in cranfield(*mean, "--top", 2).out
+
+
 def test_json_has_every_rank_also_below_the_cutoff(cranfield: Cranfield, example: Path) -> None:
     call = ("explain", "P@5", example / "qrels.txt", example / "bm25.run", "--query", "1", "--format", "json")
     record = json.loads(cranfield(*call).out)
@@ -81,8 +92,13 @@ def test_conventions_change_the_ranking(cranfield: Cranfield, tmp_path: Path) ->
     assert "query 1: 1\n" in cranfield(*call, "--ties", "doc-ascending").out
     assert "query 1: 1\n" in cranfield(*call, "--rank-by", "rank").out
     assert "query 1: 0.7500\n" in cranfield(*call, "--ties", "expected").out
-    bpref = cranfield("explain", "Bpref", *call[2:], "--ties", "expected")
-    assert bpref.code == 2 and "no single ranking to show" in bpref.err
+    bpref = cranfield("explain", "Bpref", *call[2:], "--ties", "expected", "--seed", "3")
+    assert bpref.code == 0 and "E is the mean over 200 random orders" in bpref.out
+    value = cranfield("eval", *call[2:4], "-m", "Bpref", "--ties", "expected", "--seed", "3", "--format", "tsv").table
+    record = json.loads(
+        cranfield("explain", "Bpref", *call[2:], "--ties", "expected", "--seed", "3", "--format", "json").out
+    )
+    assert record["value"] == pytest.approx(float(value[0][3]), abs=1e-12)
     # sklearn takes the mean over the orders of ties, unless told otherwise
     as_sklearn = ("explain", "nDCG@1", *call[2:], "--as", "sklearn")
     assert "query 1: 0.5000\n" in cranfield(*as_sklearn).out

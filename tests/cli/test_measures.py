@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -82,6 +83,45 @@ def test_parameters_of_a_name_are_those_of_what_is_told(cranfield: Cranfield) ->
     assert "Values            0 to 1.582" in cranfield("measures", "alpha_nDCG").out
     assert r"\frac{1}{3} \sum_{j=0}^{2}" in cranfield("measures", "InterpolatedAP(points=3)").out
     assert "is out of range" in cranfield("measures", "RBP(p=2)").err
+
+
+@pytest.mark.parametrize(
+    ("name", "said", "unsaid"),
+    [
+        ("nDCG(discount='log(max(i,base))')@5", "that of DCG, 1/log2(max(i, 2)), as a share", "log2(1 + i)"),
+        ("nDCG(base=10)", "that of DCG, 1/log10(1 + i), as a share", "log2"),
+        ("DCG(discount='1/i')", ": 1/i down to rank k, 0 below", "log2"),
+        (f"DCG(discount='log(max(i,base))',base={math.e!r})", ": 1/ln(max(i, e)) down", "log2"),
+        ("DCG", ": 1/log2(1 + i) down to rank k, 0 below", "another discount"),
+        ("AP(denominator='min(R,k)')@5", "weighs P@i/min(R, k), and", "P@i/R"),
+        ("MAPk(denominator='R')@5", "weighs P@i/R, and", "P@i/min"),
+        ("AP(ties='group')", "weighs P@l/R, and", "P@i"),
+        ("RBP(value='ED')", "no gain weighs anything; each rank counts with the chance", "gain per document"),
+        (
+            "RBP(value='ED')",
+            "The number of documents that the user described here is expected to read.",
+            "Values 0 to 1 ",
+        ),
+        ("RBP(value='ED')", "Weight of ranks 1.000 .800 .640", "Nothing found 0"),
+        ("RBP(value='EC')", ".200 .160", "gain per document"),
+        ("RBP(value='EC')", "of costs, not of gains: (1 − p)·p^(i−1)", "Ignores How many"),
+        ("RBP(value='ETU')@2", "1.000 .800 .000", "gain per document"),
+        ("RBP(value='ETU')@2", "p^(i−1) down to rank k, 0 below", "(1 − p)"),
+        ("RBP(depth=10)", "(1 − p)·p^(i−1)/(1 − p^n)", "of costs"),
+        ("RBP(residual=True)", "Values 0 to 1 ", "-1"),
+        ("RBP(residual=True)", "(1 − p)·p^(i−1), for what is unjudged", "The gain per document of"),
+        ("RBP(value='ETC',residual=True)", "none: what is unjudged changes nothing", ".800"),
+        ("INST(residual=True)", "Values -1 to 1 ", "for what is unjudged"),
+        ("INST(value='ETU')", "depends on the ranking: the chance that the user reads rank i", "gain per document"),
+        ("IFT(stop='goal')", "falls as the gain had so far passes T Ignores", "passes A"),
+        ("IFT(stop='rate')", "to go on rises as the gain per cost passes A", "passes T"),
+    ],
+)
+def test_the_words_follow_the_parameters_too(cranfield: Cranfield, name: str, said: str, unsaid: str) -> None:
+    out = " ".join(cranfield("measures", name).out.partition("Parameters")[0].split())
+    assert said in out and unsaid not in out
+    record = json.loads(cranfield("measures", name, "--format", "json").out)
+    assert f" {record['what']} " in out and record["weighting"] in out and record["nothing_found"] in out
 
 
 def test_weights_that_differ_look_different(cranfield: Cranfield) -> None:

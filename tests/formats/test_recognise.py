@@ -170,6 +170,37 @@ def test_three_columns_that_could_be_either_ask_and_take_the_format_for_an_answe
     assert identify(head, "x", "run").format == "msmarco"
 
 
+@pytest.mark.parametrize(
+    ("head", "format"),
+    [
+        (b"1\tb073\tb003\n", "pairs"),
+        (b"1 clueweb09-en0-1 clueweb09-en12-7\n2 clueweb09-en3-4 clueweb09-en5-6\n", "pairs"),
+        (b"1 a b\n2 b c\n", "pairs"),
+        (b"".join(b"1 a %b\n" % name for name in b"one two three four five six seven".split()), "pairs"),
+        (b"1 b073 good\n", "plain"),
+        (b"1 b073 Perfect\n1 b003 bad\n2 b1 3\n", "plain"),
+    ],
+)
+def test_three_columns_without_numbers_are_told(head: bytes, format: str) -> None:
+    assert recognise_qrels(head, "x").format == format
+    assert identify(head, "x").format == format
+
+
+@pytest.mark.parametrize(
+    ("head", "asked"),
+    [
+        (b"1 b073 relevant\n1 b003 partially\n", "with words such as 'partially' .*--qrels-format plain or pairs"),
+        (b"1 a b\n", "--qrels-format plain or pairs"),
+        (b"1 b073 rel1\n", "--qrels-format plain or pairs"),
+        (b"1 b003 2\n1 b009 1\n", "--qrels-format plain or cranfield[.]"),
+        (b"1 12 3\n1 4 2\n", "--qrels-format plain, cranfield or pairs"),
+    ],
+)
+def test_three_columns_that_could_be_several_things_ask_for_those_only(head: bytes, asked: str) -> None:
+    with pytest.raises(FormatError, match=asked):
+        recognise_qrels(head, "x")
+
+
 @pytest.mark.parametrize("start", [0, 1])
 def test_a_run_in_place_of_qrels_is_an_error(start: int) -> None:
     with pytest.raises(FormatError, match="six columns look like a run, expected qrels"):

@@ -17,7 +17,7 @@ import pytest
 from cases import Case, full_case, plain_case
 from rankings import random_case
 
-from cranfield import as_run, evaluate
+from cranfield import Evaluator, as_run, evaluate
 from cranfield.explaining import explain
 from cranfield.measures import Measure, all_measures, parse_measure
 from cranfield.measures.base import REL, Parameter, Property
@@ -445,6 +445,21 @@ def test_a_mean_is_explained_query_by_query(kind):
     for query, value in values.items():
         assert value == pytest.approx(explain(measure, qrels, run, query, extras=case.extras).value, abs=1e-12)
     assert recomputed(json.dumps(record)) == pytest.approx(whole.value, abs=1e-12)
+    # each term by itself, not the value as one
+    assert "computed for the run as a whole" not in [row.get("what") for row in record["rows"]]
+
+
+@each_kind
+def test_an_expected_value_that_must_be_sampled_is_explained_by_the_same_orders(kind):
+    case = full_case(5, queries=2, scores=3)
+    qrels, run, measure = case.qrels(), as_run(case.run), kind.plain()
+    evaluator = Evaluator(qrels, [measure], ties="expected")
+    evaluator.extras = case.extras
+    values = evaluator.evaluate(run).per_query(str(measure))
+    for query in qrels.queries:
+        found = explain(measure, qrels, run, query, extras=case.extras, ties="expected")
+        assert found.value == pytest.approx(values[query], abs=1e-12)
+        assert recomputed(json.dumps(found.record())) == pytest.approx(values[query], abs=1e-9)
 
 
 @each_kind

@@ -48,6 +48,9 @@ FORMATS = ("text", "json", "markdown", "html")
 @click.option(
     "--as", "tool", type=click.Choice(list(TOOLS)), help="Explain as this tool would; what is given explicitly stands."
 )
+@click.option(
+    "--seed", type=click.IntRange(0), default=1, show_default=True, help="For --ties expected where it must sample."
+)
 @format_options
 @grade_words_option
 def command(

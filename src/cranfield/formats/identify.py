@@ -147,6 +147,8 @@ def _kind_of_three(rows: list[list[bytes]], head: bytes, file: str) -> Kind:
     try:
         recognise_qrels(head, file)
     except FormatError:
+        if not all(row[2].isdigit() for row in rows):
+            raise  # no rank: what qrels it could be is said already
         raise FormatError(
             "three columns could be qrels ('query doc grade', or Cranfield's 'query doc code' with 1 as the best) or "
             "an MS MARCO run ('query doc rank'). "

@@ -10,7 +10,7 @@ from cranfield.collection import shown
 from cranfield.errors import FormatError
 from cranfield.formats.opening import BLOCK, UTF8_BOM
 from cranfield.formats.rows import DOC, GRADE, QUERY, RANK, RELEVANT, RETRIEVED, SCORE, column
-from cranfield.formats.values import text
+from cranfield.formats.values import GRADE_WORDS, text
 
 RUN_FORMATS = {
     "trec": "six columns: query Q0 doc rank score tag",
@@ -44,6 +44,7 @@ QRELS_FORMATS = {
     "parquet": "Parquet with columns query, doc, grade (extra: arrow)",
 }
 AS_ASKED = "as asked for"
+MOST_GRADES = 6  # more are no scale of grades
 MOST_ROWS = 200  # that are looked at for the number of columns
 Row = list[bytes]
 
@@ -123,7 +124,11 @@ def looks_ranked(rows: list[Row]) -> bool:
     """Whether the third column tells the rows of a query apart, further than any scale of grades goes."""
     values = _by_query(rows)
     distinct = all(len(set(own)) == len(own) for own in values.values())
-    return distinct and max(map(len, values.values())) > 6 and all(row[2].isdigit() for row in rows if len(row) == 3)
+    return (
+        distinct
+        and max(map(len, values.values())) > MOST_GRADES
+        and all(row[2].isdigit() for row in rows if len(row) == 3)
+    )
 
 
 def counts_up(rows: list[Row], at: int = 2) -> bool:
@@ -232,8 +237,11 @@ def _is_long_run_row(row: Row) -> bool:
 def _three(rows: list[Row], file: str) -> Recognised:
     rows = [row for row in rows if len(row) == 3]
     codes = {row[2] for row in rows}
-    if not any(map(_is_number, codes)) and {(row[0], row[1]) for row in rows} & {(row[0], row[2]) for row in rows}:
-        return Recognised("pairs", "three columns, the third holding documents of the second: 'query winner loser'")
+    words = {code for code in codes if text(code).lower() in GRADE_WORDS}
+    if words and all(code in words or _is_number(code) for code in codes):
+        return Recognised("plain", f"three columns, with {shown(text(min(words)))} and such in the last")
+    if not words and not any(map(_is_number, codes)):
+        return _pairs_of_three(rows, file)
     if looks_ranked(rows):
         raise FormatError(
             "three columns with the third counting up in each query look like an MS MARCO run, expected qrels. "
@@ -248,11 +256,51 @@ def _three(rows: list[Row], file: str) -> Recognised:
     once_per_query = len(set(unusual)) == len(unusual) and 2 * len(unusual) > len(queries)
     if codes <= {b"-1", b"1", b"2", b"3", b"4", b"5"} and once_per_query:
         return Recognised("cranfield", "three columns, the last being 1 to 5, and -1 once per query, never 0")
-    raise FormatError(
-        "three columns could be 'query doc grade', Cranfield's 'query doc code' with 1 as the best, or preferences, "
-        "'query winner loser'. Say which: --qrels-format plain, cranfield or pairs.",
+    raise _asking({name: what for name, what in _THREE.items() if name == "plain" or _may_be(name, rows)}, file)
+
+
+# what three columns may be
+_THREE = {
+    "plain": "'query doc grade'",
+    "cranfield": "Cranfield's 'query doc code' with 1 as the best",
+    "pairs": "preferences, 'query winner loser'",
+}
+
+
+def _may_be(name: str, rows: list[Row]) -> bool:
+    """Whether three columns can be Cranfield's codes, which are numbers, or preferences, between ids of a kind."""
+    are_numbers = all(_is_number(row[2]) for row in rows)
+    return are_numbers if name == "cranfield" else not are_numbers or any(_is_number(row[1]) for row in rows)
+
+
+def _asking(readings: dict[str, str], file: str) -> FormatError:
+    *some, last = readings.values()
+    *names, final = readings
+    return FormatError(
+        f"three columns could be {', '.join(some)} or {last}. Say which: --qrels-format {', '.join(names)} or {final}.",
         file,
     )
+
+
+def _pairs_of_three(rows: list[Row], file: str) -> Recognised:
+    """Preferences, if the third column holds documents rather than words for grades."""
+    second, third = {row[1] for row in rows}, {row[2] for row in rows}
+    if second & third:
+        return Recognised("pairs", "three columns, the third holding documents of the second: 'query winner loser'")
+    shapes = {_shape(doc) for doc in second}
+    if all(b"0" in _shape(doc) and _shape(doc) in shapes for doc in third):
+        return Recognised(
+            "pairs", "three columns, the third holding ids like those of the second: 'query winner loser'"
+        )
+    if len(third) > MOST_GRADES:
+        return Recognised("pairs", "three columns, the third being too various for grades: 'query winner loser'")
+    words = f"'query doc grade' with words such as {shown(text(min(third)))} (--grade-words says what they stand for)"
+    raise _asking({"plain": words, "pairs": _THREE["pairs"]}, file)
+
+
+def _shape(doc: bytes) -> bytes:
+    """An id with 0 for each of its numbers, to see whether two were made in the same way."""
+    return re.sub(rb"\d+", b"0", doc)
 
 
 def _by_query(rows: list[Row]) -> dict[bytes, list[bytes]]:

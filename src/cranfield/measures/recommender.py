@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -21,6 +22,7 @@ from cranfield.measures.between import whole_list
 from cranfield.measures.binary import AP, Success
 from cranfield.measures.sets import DOCS
 from cranfield.rankings import Places
+from cranfield.wording import counted
 
 
 @dataclass(frozen=True, repr=False)
@@ -114,9 +116,12 @@ class _OfCatalogue(_Lists):
 
     def exposure(self, judged: JudgedRun) -> list[int]:
         """How many queries show each document that is shown at all, the least first."""
+        return sorted(Counter(doc for top in self.tops(judged) for doc in top).values())
+
+    def tops(self, judged: JudgedRun) -> list[Sequence[Hashable]]:
+        """The documents that each query shows."""
         looked_at = self.shown_list(judged)
-        tops = (self.list_of(looked_at, i).items[: self.cutoff] for i in range(looked_at.n))
-        return sorted(Counter(doc for top in tops for doc in top).values())
+        return [self.list_of(looked_at, i).items[: self.cutoff] for i in range(looked_at.n)]
 
     def expected(self, judged: JudgedRun) -> Floats:
         # how many documents a query shows does not depend on the order of ties
@@ -165,6 +170,18 @@ class Coverage(_OfCatalogue):
     def run_value(self, judged: JudgedRun) -> float:
         shown = len(self.exposure(judged))
         return shown / self.catalogue(shown)
+
+    def run_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        """For each query the items that no query before it has shown."""
+        seen: set[Hashable] = set()
+        rows: list[dict[str, Any]] = []
+        for query, top in zip(judged.queries, self.tops(judged), strict=True):
+            rows.append({"query": query, "shown": len(top), "term": float(len(set(top) - seen))})
+            seen.update(top)
+        return rows
+
+    def run_normaliser(self, judged: JudgedRun) -> float:
+        return float(self.catalogue(0))
 
 
 @dataclass(frozen=True, repr=False)
@@ -226,6 +243,26 @@ class Gini(_OfCatalogue):
         first = items - len(counts) + 1  # those never shown come before
         weighted = sum((2 * j - items - 1) * n for j, n in enumerate(counts, first))
         return weighted / (sum(counts) * max(items - 1, 1)) if counts else 0.0
+
+    def run_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        """For items shown equally often what they add together: the sum of (2j − N − 1) n_j / Σ n over their j."""
+        counts = self.exposure(judged)
+        items, shown = self.catalogue(len(counts)), sum(counts)
+        groups = {0: items - len(counts), **Counter(counts)} if counts else {}
+        rows: list[dict[str, Any]] = []
+        last = 0
+        for times, size in groups.items():
+            first, last = last + 1, last + size
+            if size:
+                how_often = f"shown by {counted(times, 'query')}" if times else "never shown"
+                what = f"{counted(size, 'item')} {how_often}"
+                # the mean of 2j − N − 1 over j = first … last, for each of them
+                term = size * (first + last - items - 1) * times / shown
+                rows.append({"what": what, "items": size, "shown": times, "from": first, "to": last, "term": term})
+        return rows
+
+    def run_normaliser(self, judged: JudgedRun) -> float:
+        return float(max(self.catalogue(0) - 1, 1))
 
 
 @dataclass(frozen=True, repr=False)

@@ -40,6 +40,16 @@ _MEANING = {  # symbols of the formulas above and of the models, where these do 
     "K_i": r"K_i = \sum_{j=1}^{i} c_j",
 }
 _BY_WEIGHTS = r", \quad C_i = W_{i+1} / W_i"
+# of the other values than EU: what they are, and what ranks weigh in them
+_EXPECTED = {
+    "EU": "The gain per document that the user described here expects.",
+    "ETU": "The gain in all that the user described here expects.",
+    "EC": "The cost per document that the user described here expects.",
+    "ETC": "The cost in all that the user described here expects.",
+    "ED": "The number of documents that the user described here is expected to read.",
+}
+_DEPENDS = "depends on the ranking: "
+_READ = "the chance that the user reads rank i and stops there or later, before the ranking ends"
 _LONGER = "A better document may be longer and cost more than the one it changes places with."
 _BINARY = " With rel a document gains 1 or 0."
 
@@ -130,9 +140,49 @@ class UserModel(Measure):
             changed["grades_help"] = self.weights_are_given
         if self.value != "EU":
             changed["high"] = math.inf
-        if self.residual:  # of measures that adapt it may be negative
+        if self.residual and not self.weights_are_given:  # of a user who adapts it may be negative
             changed["low"] = -1.0 if self.value == "EU" else -float(MANY)
+        if self.residual:
+            changed["nothing_found"] = "what unjudged documents and ranks could add"
+        elif not self._weighs_gains:
+            changed["nothing_found"] = "what is spent while nothing is found"
+        if not self._weighs_gains and self.weights_are_given:
+            costs = self.value != "ED" and (self.cost == "length" or self.length_is_cost)
+            changed["ignores"] = f"Ignores what is relevant{'' if costs else ', and which documents are retrieved'}."
         return changed
+
+    @property
+    def shown_summary(self) -> str:
+        if self.value == "EU" and not self.residual:
+            return super().shown_summary
+        whole = _EXPECTED[self.value]
+        if not self.residual:
+            return whole
+        return f"By how much this would be higher if all that is unjudged gained 1: {whole[0].lower()}{whole[1:]}"
+
+    @property
+    def shown_weighting(self) -> str:
+        weights = self._expected_weighting().removeprefix(_DEPENDS)
+        if self.value in ("EC", "ETC"):
+            weights = f"of costs, not of gains: {weights}"
+        if not self.weights_are_given:
+            more = ", with and without a gain of 1 for all that is unjudged" if self.residual else ""
+            return f"{_DEPENDS}{weights}{more}"
+        if not self.residual:
+            return weights
+        return f"{weights}, for what is unjudged" if self._weighs_gains else "none: what is unjudged changes nothing"
+
+    @property
+    def _weighs_gains(self) -> bool:
+        return self.value in ("EU", "ETU")
+
+    def _expected_weighting(self) -> str:
+        """What ranks weigh in the value asked for."""
+        if self.value in ("EU", "EC"):
+            return self.weighting
+        if self.value == "ED":
+            return "no gain weighs anything; each rank counts with the chance that the user reaches it"
+        return _READ
 
     @property
     def model(self) -> str:
@@ -298,6 +348,17 @@ class UserModel(Measure):
         nothing = np.zeros((1, self.depth or 1))
         return self.walk(Lists(nothing, nothing + 1, np.zeros(1, dtype=np.int64), np.zeros(1)))
 
+    def _blank_weights(self, n: int) -> Floats:
+        """What the first ranks weigh in the value asked for, where nothing is gained and every document costs 1."""
+        walk = self._blank_walk()
+        if self.residual and not self._weighs_gains:
+            return np.zeros(n)
+        if self.value in ("EU", "EC"):
+            return _cut_or_filled(walk.weight[0], n)
+        if self.value == "ED":
+            return _cut_or_filled(walk.reach[0], n)
+        return _cut_or_filled(_read(walk), n)
+
     def _by_length(self, judged: JudgedRun) -> bool:
         known = judged.sources.extras.doc_lengths is not None
         return self.cost == "length" or (self.cost is None and self.length_is_cost and known)
@@ -322,7 +383,7 @@ class _FixedWeights(UserModel):
     weights_are_given: ClassVar[bool] = True
 
     def rank_weights(self, n: int) -> Floats | None:
-        return _cut_or_filled(self._blank_walk().weight[0], n)
+        return self._blank_weights(n)
 
     def expected(self, judged: JudgedRun) -> Floats | None:
         if self.value not in ("EU", "ETU"):
@@ -356,9 +417,7 @@ class _FixedWeights(UserModel):
 
     def _worth_by_rank(self) -> Floats:
         walk = self._blank_walk()
-        # a gain counts in all that is had if the user gets there, and stops before the ranking ends
-        in_all = walk.reach[0] - walk.reach[0, -1] * walk.go_on[0, -1]
-        return np.asarray(walk.weight[0] if self.value == "EU" else in_all)
+        return np.asarray(walk.weight[0] if self.value == "EU" else _read(walk))
 
 
 @dataclass(frozen=True, repr=False)
@@ -397,6 +456,19 @@ class RBP(_FixedWeights):
     }
 
     @property
+    def _is_cut(self) -> bool:
+        """Whether ranks below the cutoff weigh nothing; users read them, and they may hold gains not judged."""
+        return self.cutoff is not None and self._weighs_gains and not self.residual
+
+    def _expected_weighting(self) -> str:
+        end = " down to rank k, 0 below" if self._is_cut else ""
+        if self.depth is not None and self.value in ("EU", "EC"):
+            return f"{self.weighting}/(1 − p^n){end}"
+        if self.depth is None and self.value in ("ETU", "ETC"):
+            return f"p^(i−1){end}"
+        return super()._expected_weighting() + end
+
+    @property
     def model(self) -> str:
         return "C_i = p" + (r", \quad g_i = 0 \text{ for } i > k" if self.cutoff else "")
 
@@ -428,9 +500,13 @@ class RBP(_FixedWeights):
         return terms * (1 - self.p) if self.value in ("EU", "EC") else terms
 
     def rank_weights(self, n: int) -> Floats | None:
-        if self.depth is not None:
-            return super().rank_weights(n)
-        weights: Floats = (1 - self.p) * self.p ** np.arange(float(n))
+        weights = self._blank_weights(n)
+        return np.where(np.arange(n) < self._last_rank, weights, 0.0) if self._is_cut else weights
+
+    def _blank_weights(self, n: int) -> Floats:
+        if self.depth is not None or (self.residual and not self._weighs_gains):
+            return super()._blank_weights(n)
+        weights: Floats = self.p ** np.arange(float(n)) * (1 - self.p if self.value in ("EU", "EC") else 1)
         return weights
 
     def worth(self, rank: Ints) -> Floats:
@@ -775,7 +851,7 @@ class _ByCost(UserModel):
         return _walk_by(weights / _totals(weights)[:, None])
 
     def rank_weights(self, n: int) -> Floats | None:
-        return _cut_or_filled(self._blank_walk().weight[0], n)
+        return self._blank_weights(n)
 
 
 @dataclass(frozen=True, repr=False)
@@ -910,6 +986,14 @@ class IFT(UserModel):
 
     def _utility_formula(self) -> list[str]:
         return [r"\sum_{i=1}^{n} W_i g_i", self.model]
+
+    def _expected_weighting(self) -> str:
+        text = super()._expected_weighting()
+        left_out = {
+            "goal": " and rises as the gain per cost passes A",
+            "rate": "falls as the gain had so far passes T and ",
+        }
+        return text.replace(left_out.get(self.stop, ""), "") if self.stop != "both" else text
 
     def continuation(self, lists: Lists) -> Floats:
         goal = 1 - _logistic(self.b1, (self.T - lists.gain_so_far) * self.R1)
@@ -1158,6 +1242,12 @@ class TrAP(UserModel):
         nothing_yet = (lists.gain_so_far == 0) & (lists.rank < len(lists.rank))
         precision = share(np.where(nothing_yet, 1.0, lists.gain_so_far), lists.cost_so_far)
         return _walk_by(precision / np.maximum(lists.relevant, 1)[:, None])
+
+
+def _read(walk: Walk) -> Floats:
+    """The chance of each rank to count in all that is had: the user gets there, and stops before the ranking ends."""
+    read: Floats = walk.reach[0] - walk.reach[0, -1] * walk.go_on[0, -1]
+    return read
 
 
 def _walk_by(weight: Floats) -> Walk:

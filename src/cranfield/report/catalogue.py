@@ -140,8 +140,8 @@ def weights_in_words(measure: Measure) -> str:
     """The weight of each of the first ranks, as numbers where there are any, and how they come about."""
     weights = weights_of(measure)
     if weights is None:
-        return measure.weighting or "not said"
-    how = f": {measure.weighting}" if measure.weighting else ""
+        return measure.shown_weighting or "not said"
+    how = f": {measure.shown_weighting}" if measure.shown_weighting else ""
     return f"{' '.join(_told_apart(weights))} … ({measure}){how}"
 
 
@@ -164,32 +164,25 @@ def record(measure: Measure) -> dict[str, Any]:
         "measure": str(measure),
         "aliases": list(kind.aliases),
         "title": kind.title,
-        "what": summary(kind),
+        "what": measure.shown_summary,
         "about": kind.about,
         "user": kind.user,
-        "ignores": kind.ignores,
+        "ignores": measure.ignores,
         "formula": formula_of(measure),
         "parameters": {name: _parameter_record(kind, name) for name in parameters_of(kind)},
         "range": [_finite(measure.low), _finite(measure.high)],
         "better": better(measure),
-        "nothing_found": kind.nothing_found,
+        "nothing_found": measure.nothing_found,
         "aggregate": kind.aggregate,
         "tasks": list(kind.tasks),
         "weights": weights_of(measure),
-        "weighting": kind.weighting,
+        "weighting": measure.shown_weighting,
         "needs": list(measure.needed),
         "lacks": dict(measure.lacks),
         "reference": kind.reference,
         "trec_eval": trec_names().get(kind, []),
         "ir_measures": ir_measures_names(kind),
     }
-
-
-def summary(kind: type[Measure]) -> str:
-    """What the measure is, in a sentence."""
-    text = (kind.__doc__ or "").strip()
-    # what a dataclass writes where nobody has
-    return kind.title if not text or text.startswith(f"{kind.__name__}(") else text.splitlines()[0]
 
 
 def list_as_text() -> str:
@@ -212,7 +205,7 @@ def as_text(measure: Measure) -> str:
     kind = type(measure)
     parts = [
         f"{kind.name}: {kind.title}" if kind.title else kind.name,
-        _filled(summary(kind)),
+        _filled(measure.shown_summary),
         _filled(kind.about),
         f"    {formula_of(measure)}",
         "\n".join(_entry(label, text, 16) for label, text in _facts(measure)),
@@ -256,8 +249,8 @@ def _facts(measure: Measure) -> Iterator[tuple[str, str]]:
     if kind.user:
         yield "User", kind.user
     yield "Weight of ranks", weights_in_words(measure)
-    if kind.ignores:
-        yield "Ignores", _capital(kind.ignores.removeprefix("Ignores "))
+    if measure.ignores:
+        yield "Ignores", _capital(measure.ignores.removeprefix("Ignores "))
     if kind.aliases:
         yield "Also called", ", ".join(kind.aliases)
     if names := trec_names().get(kind):
@@ -266,7 +259,7 @@ def _facts(measure: Measure) -> Iterator[tuple[str, str]]:
         yield "In ir_measures", ", ".join(names)
     yield "Values", range_of(measure)
     yield "Better", better(measure)
-    yield "Nothing found", kind.nothing_found
+    yield "Nothing found", measure.nothing_found
     yield "All queries", aggregate_of(kind)
     if kind.tasks:
         yield "Tasks", ", ".join(kind.tasks)

@@ -67,6 +67,8 @@ def heading(explanation: Explanation) -> str:
 def sheet(explanation: Explanation) -> Sheet:
     """The table of an explanation, its numbers as they are shown."""
     ranked = [row for row in explanation.rows if "what" not in row]
+    # how a column is written does not depend on what is shown of it
+    whole = [*ranked, *explanation.hidden_rows]
     others = [row for row in explanation.rows if "what" in row]
     names = ["query"] if explanation.query is None else ["rank", "doc", "grade"]
     names += explanation.columns
@@ -75,7 +77,9 @@ def sheet(explanation: Explanation) -> Sheet:
     if not others or abs(of_ranks) > 1e-12 or any(row["term"] for row in ranked):
         names.append("term" if explanation.query is not None or "value" in names else "value")
     ids = names.index("query" if explanation.query is None else "doc")
-    columns = [_column([row.get(name) for row in ranked], is_id=at == ids) for at, name in enumerate(names)]
+    columns = [
+        _column([row.get(name) for row in whole], is_id=at == ids)[: len(ranked)] for at, name in enumerate(names)
+    ]
     other_terms = _column([row["term"] for row in others])
     return Sheet(
         header=tuple(_titled(name) for name in names),
