@@ -43,9 +43,11 @@ clean:
 .venv/.run: $(BUILD)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(PIP) install --editable .
+	@$(BIN)/python -m compileall -q src/cranfield
 	@touch $@
 
 .venv/.dev: $(BUILD)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(PIP) install --editable '.[dev]'
+	@$(BIN)/python -m compileall -q src/cranfield
 	@touch $@ .venv/.run

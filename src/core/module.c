@@ -267,16 +267,31 @@ static int plain_score(PyObject *value, double *score) {
     return isfinite(*score);
 }
 
-static Outcome collect_rows(Rows *r, PyObject *docs) {
+/* All rows of a dictionary, and whether their ids are ASCII throughout. */
+static Outcome collect_rows(Rows *r, PyObject *docs, int *ascii) {
     PyObject *doc, *value;
     Py_ssize_t at = 0;
     double score;
     start_rows(r);
+    *ascii = 1;
     while (PyDict_Next(docs, &at, &doc, &value)) {
         if (!is_plain_id(doc) || !plain_score(value, &score)) return PLAIN_NO;
         if (!add_row(r, doc, 0, 0, score)) return NO_MEMORY;
+        *ascii &= PyUnicode_IS_ASCII(doc);
     }
     return DONE;
+}
+
+/* Take the bytes of the ids in place of the strings: ASCII is UTF-8. */
+static void take_bytes(Rows *r) {
+    for (size_t i = 0; i < r->n; i++) {
+        PyObject *doc = (PyObject *)r->rows[i].doc;
+        const char *bytes = PyUnicode_DATA(doc);
+        size_t size = (size_t)PyUnicode_GET_LENGTH(doc);
+        r->rows[i].doc = bytes;
+        r->rows[i].size = size;
+        r->rows[i].hash = hash_of(bytes, size);
+    }
 }
 
 /* The place of a score in rank order, the first of those that share it. */
@@ -355,6 +370,17 @@ static Outcome join_strings(Rows *r, Judgments *judgments, size_t query, PyObjec
     return add_group(hits, r, (int64_t)query, found) ? DONE : NO_MEMORY;
 }
 
+/* Looking up few judged documents touches little; many are found faster as the documents of a text are. */
+static Outcome join_docs(Rows *r, Judgments *judgments, size_t query, PyObject *docs, int ascii, Hits *hits) {
+    size_t judged = judgments->starts[query + 1] - judgments->starts[query];
+    if (!ascii || 4 * judged < r->n) return join_strings(r, judgments, query, docs, hits);
+    take_bytes(r);
+    r->compare = compare_text;
+    Outcome outcome = join_group(r, judgments, (int64_t)query, hits);
+    r->compare = compare_strings;
+    return outcome;
+}
+
 static Outcome join_dicts(Judgments *judgments, PyObject *run, Rows *rows, Hits *hits, PyObject *others) {
     PyObject *query, *docs;
     Py_ssize_t at = 0;
@@ -363,10 +389,11 @@ static Outcome join_dicts(Judgments *judgments, PyObject *run, Rows *rows, Hits 
     if (!numbers || !names_of(judgments)) return STOPPED;
     while (PyDict_Next(run, &at, &query, &docs)) {
         if (!is_plain_id(query) || !PyDict_CheckExact(docs)) return PLAIN_NO;
-        Outcome outcome = collect_rows(rows, docs);
+        int ascii;
+        Outcome outcome = collect_rows(rows, docs, &ascii);
         if (outcome != DONE) return outcome;
         PyObject *number = PyDict_GetItemWithError(numbers, query);
-        if (number) outcome = join_strings(rows, judgments, PyLong_AsSize_t(number), docs, hits);
+        if (number) outcome = join_docs(rows, judgments, PyLong_AsSize_t(number), docs, ascii, hits);
         else if (PyErr_Occurred() || PyList_Append(others, query)) outcome = STOPPED;
         if (outcome != DONE) return outcome;
     }
@@ -464,9 +491,19 @@ static int same_subtopic(JudgedText *t) {
            (t->subtopic_size == f->second_size && !memcmp(t->subtopic, f->second, f->second_size));
 }
 
+static size_t count_lines(const char *p, const char *end) {
+    size_t n = 1;
+    while (p < end && (p = memchr(p, '\n', (size_t)(end - p)))) p++, n++;
+    return n;
+}
+
 static Outcome read_all(JudgedText *t) {
     LineKind kind;
     int64_t query = -1;
+    size_t most = count_lines(t->reader.at, t->reader.end);
+    /* as much as there can be, so that nothing is copied on the way */
+    if (!(t->lines = malloc(most * sizeof(JudgedLine)))) return NO_MEMORY;
+    t->room = most;
     while ((kind = read_qrels_line(&t->reader, &t->fields)) != TEXT_END) {
         if (kind == NO_LINE) continue;
         if (kind == IRREGULAR || !same_subtopic(t) || t->n >= UINT32_MAX) return PLAIN_NO;

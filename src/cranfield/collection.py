@@ -10,21 +10,26 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.core import core
 from cranfield.errors import DuplicateError, InputError, MissingExtra
 from cranfield.wording import counted, listed
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Strings = NDArray[np.object_]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Bools = NDArray[np.bool_]
+    Floats = NDArray[np.float64]
+    Ints = NDArray[np.int64]
+    Strings = NDArray[np.object_]
+else:  # numpy.typing takes as long to import as a small evaluation
+    Bools = Floats = Ints = Strings = np.ndarray
 OnDuplicate = Literal["error", "first", "last", "max"]
 E = TypeVar("E", bound=InputError)
-A = TypeVar("A", bound=NDArray[Any] | None)
+A = TypeVar("A", bound="NDArray[Any] | None")
 
 
 @dataclass(frozen=True)
@@ -488,7 +493,7 @@ class Rows:
         verb: str,
         within: Sequence[Strings] = (),
         same_is_harmless: bool = False,
-    ) -> tuple[NDArray[np.bool_], tuple[str, ...]]:
+    ) -> tuple[Bools, tuple[str, ...]]:
         """Which rows to keep, and a note on those that were left out."""
         if rule not in get_args(OnDuplicate):
             raise InputError(f"on_duplicate is {rule!r}, expected one of {', '.join(get_args(OnDuplicate))}.")
@@ -583,7 +588,7 @@ def _group(
     return tuple(ids), starts, order
 
 
-def _restart(starts: Ints, keep: NDArray[np.bool_]) -> Ints:
+def _restart(starts: Ints, keep: Bools) -> Ints:
     """Where the rows of each query start once some are left out."""
     kept: Ints = np.concatenate(([0], np.cumsum(keep)))[starts].astype(np.int64)
     return kept

@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.collection import Bools as Bools
 from cranfield.collection import Floats, Ints, Qrels, Run, id_bytes
 from cranfield.core import core
 from cranfield.errors import CranfieldError, EvaluationError
@@ -18,7 +18,6 @@ Ties = Literal["trec", "doc-ascending", "input-order", "rank-column", "expected"
 RankBy = Literal["score", "rank", "input"]
 ScoreType = Literal["float64", "float32"]
 Missing = Literal["zero", "skip", "error"]
-Bools = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -81,7 +80,7 @@ class Sources:
         return self.__dict__["run"]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Hits:
     """The judged documents that were retrieved for some queries: columns as in `JudgedRun`, query after query."""
 
@@ -149,6 +148,8 @@ class JudgedRun:
     @cached_property
     def query(self) -> Ints:
         """The query of each hit, as an index."""
+        if len(self.queries) == 1:
+            return np.zeros(len(self.rank), dtype=np.int64)
         return np.repeat(np.arange(self.n), np.diff(self.starts))
 
     @cached_property
@@ -194,10 +195,24 @@ class JudgedRun:
             return None
         return self.sources.qrels.known if self.ideal is self.sources.qrels.ideal else None
 
+    def of_join(self, key: Hashable, find: Callable[[], Floats]) -> Floats:
+        """What follows from ranks and grades, found once for all measures; `key` tells what it is."""
+        if key not in self._found:
+            found = find()
+            found.flags.writeable = False
+            self._found[key] = found
+        return self._found[key]
+
+    @cached_property
+    def _found(self) -> dict[Hashable, Floats]:
+        return {}
+
     @cached_property
     def depth(self) -> int:
         """The rank of the last hit of all."""
-        return int(self.rank.max()) if len(self.rank) else 0
+        if not len(self.rank):
+            return 0
+        return int(self.rank[-1] if len(self.queries) == 1 else self.rank.max())
 
     def down_to(self, cutoff: int | None) -> JudgedRun:
         """The same without the hits below a cutoff."""
@@ -586,6 +601,25 @@ def are_doubles(*columns: Any) -> bool:
         if type(column) is not np.ndarray or column.dtype is not _DOUBLE or not column.flags.forc or column.ndim != 1:
             return False
     return True
+
+
+def accumulated(step: np.ufunc, values: Floats, starts: Ints) -> Floats:
+    """`step.accumulate` within each part of the values, in the order of a plain loop.
+
+    >>> accumulated(np.add, np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 1, 4]))
+    array([1., 2., 5., 9.])
+    """
+    reached = np.array(values, dtype=np.float64)
+    at, ends = starts[:-1], starts[1:]
+    if len(at) <= np.max(ends - at, initial=0):  # few long parts: one after the other
+        for start, end in zip(at.tolist(), ends.tolist(), strict=True):
+            step.accumulate(reached[start:end], out=reached[start:end])
+        return reached
+    while len(at):  # many short ones: the next value of all of them at once
+        more = at + 1 < ends
+        at, ends = at[more] + 1, ends[more]
+        reached[at] = step(reached[at - 1], reached[at])
+    return reached
 
 
 def _sums(query: Ints, weights: Any, n: int) -> Floats:

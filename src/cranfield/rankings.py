@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cranfield.collection import Floats, Ints
+from cranfield.collection import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 
 Variant = Literal["w", "a", "b"]
@@ -137,7 +136,7 @@ def expected_agreements(one: Places, other: Places, p: float) -> Agreements:
     )
 
 
-def _expected_least(ranking: Places, which: NDArray[np.bool_], depth: int, most: int) -> float:
+def _expected_least(ranking: Places, which: Bools, depth: int, most: int) -> float:
     """How many of some items to expect within a depth over all orders of tied ones, if never more than `most` count."""
     sure = int(np.count_nonzero(which & (ranking.last <= depth)))
     split = (ranking.first <= depth) & (ranking.last > depth)  # at most one group of tied items

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
 from cranfield.averages import LEAST, How, Interval, average, effective_number, interval
 from cranfield.collection import Floats, Ints, OnDuplicate, Origin, Qrels, Run, id_bytes, natural_order
+from cranfield.core import core
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.formats import as_qrels, as_run, read_run
-from cranfield.formats.memory import is_nested
 from cranfield.formats.recognise import AS_ASKED
 from cranfield.formats.tabbed import as_doc_lengths, as_duplicates, as_facts, as_weights
-from cranfield.judged import Bools, Extras, Joining, JudgedRun, Missing, RankBy, ScoreType, Ties, judge
+from cranfield.judged import Bools, Extras, Joining, JudgedRun, Missing, RankBy, ScoreType, Sources, Ties, judge
 from cranfield.measures import Judged, Measure, parse_measures
 from cranfield.risk import geo_risk, t_risk, weighted_gains
 from cranfield.streamed import Joined, Joiner, cores, in_parallel, is_streamable
@@ -64,9 +64,11 @@ class RunScores:
         """What the i-th row was computed from."""
         return self.joins[i] if self.joins else self.judged
 
-    def without_hits(self) -> RunScores:
-        """The same without the hits below the ranks that are reported on, which take more room than all values."""
-        return self if "run" in self.judged.sources.__dict__ else replace(self, judged=self.judged.down_to(TOP))
+    def without_hits(self, load: Callable[[], Run]) -> RunScores:
+        """The same without the run and the hits below the ranks reported on, which take more room than all values."""
+        kept = self.judged.down_to(TOP)
+        sources = Sources.on_demand(kept.sources.qrels, load, kept.sources.extras)
+        return replace(self, judged=replace(kept, sources=sources))
 
     @property
     def sampling_errors(self) -> tuple[float | None, ...]:
@@ -133,7 +135,9 @@ class Scores:
     def per_query(self, measure: str | Measure, run: str | None = None) -> dict[str, float]:
         """{query: value} of the queries evaluated."""
         values = self.values(measure, run).tolist()
-        return {q: v for q, v in zip(self.queries, values, strict=True) if not math.isnan(v)}
+        if len(values) < 100 or any(map(math.isnan, values)):
+            return {q: v for q, v in zip(self.queries, values, strict=True) if not math.isnan(v)}
+        return dict(zip(self.queries, values, strict=True))
 
     def mean(self, measure: str | Measure, run: str | None = None, how: How | None = None) -> float:
         """The mean over queries, as asked for when evaluating unless `how` says otherwise; the sum for counts."""
@@ -230,9 +234,11 @@ class Scores:
 
     def _present(self, values: Floats) -> tuple[list[float], list[float] | None]:
         """The values of the queries evaluated, with their weights if they have any."""
+        if self.weights is None:
+            given = values.tolist()
+            return [v for v in given if not math.isnan(v)] if any(map(math.isnan, given)) else given, None
         there = [(v, q) for v, q in zip(values.tolist(), self.queries, strict=True) if not math.isnan(v)]
-        weights = None if self.weights is None else [self.weights[query] for _, query in there]
-        return [value for value, _ in there], weights
+        return [value for value, _ in there], [self.weights[query] for _, query in there]
 
     def _risk(self, i: int, run: RunScores) -> float:
         """TRisk or GeoRisk of the measure that the i-th row is about."""
@@ -314,6 +320,9 @@ class Evaluator:
             _require_no_negative(self.labels, self.measures)
         self.weights = None if weights is None else _checked_weights(as_weights(weights), self.qrels)
         self.bounds = bounds
+        # what could be judged otherwise and how, where qrels and run were prepared for a tool and do not tell
+        self.grades: Floats | None = None
+        self.unjudged: Mapping[str, Set[str]] | None = None
         self.alpha = None if risk is None else _checked_alpha(risk, against, weights)
         self.extras = Extras(
             against=None if against is None else as_run(against, on_duplicate=on_duplicate),
@@ -333,7 +342,7 @@ class Evaluator:
         """One run, or the file it is in, to be put together with others by `scores`."""
         if self.only_hits_matter and isinstance(run, (str, os.PathLike)):
             return self._values(self.joiner.file(run, format, name, jobs))
-        if self.only_hits_matter and isinstance(run, dict) and is_nested(run):
+        if self.only_hits_matter and type(run) is dict:
             return self._values(self.joiner.dict(run, name))
         if isinstance(run, (str, os.PathLike)):
             run = read_run(run, format, name=name, on_duplicate=self.on_duplicate)
@@ -348,7 +357,16 @@ class Evaluator:
         if len(paths) == 1:
             yield self.score(paths[0], format=format, jobs=jobs)
             return
-        yield from in_parallel(lambda path: self.score(path, format=format).without_hits(), paths, jobs)
+        # what is done in Python is not done faster by several threads, and cannot be interrupted in them
+        jobs = jobs if self.only_hits_matter and core is not None else 1
+        yield from in_parallel(partial(self._score_and_forget, format), paths, jobs)
+
+    def _score_and_forget(self, format: str | None, path: Any) -> RunScores:
+        """A run's scores without the run, unless it will be asked for."""
+        scored = self.score(path, format=format)
+        if self.alpha is not None or scored.joins or any(measure.aggregate == "run" for measure in self.measures):
+            return scored
+        return scored.without_hits(partial(read_run, path, format, on_duplicate=self.on_duplicate))
 
     @cached_property
     def only_hits_matter(self) -> bool:
@@ -358,6 +376,11 @@ class Evaluator:
         # what a user's own measure looks at is not known
         wanted = any(measure.reads_run or measure.source for measure in self.measures)
         return is_streamable(self.joining) and not (self.bounds or wanted or any(x is not None for x in given))
+
+    @property
+    def takes_highest_grade(self) -> bool:
+        """Whether, of the grades for several subtopics, the highest counts for some measure."""
+        return True
 
     @cached_property
     def joiner(self) -> Joiner:
@@ -392,7 +415,8 @@ class Evaluator:
         from cranfield.bounds import Completions, Sampling, possible_grades
 
         dense = judge(self.qrels, run, self.joining, self.extras, dense=True)
-        return Completions(dense, possible_grades(self.qrels), Sampling(SAMPLES, self.seed))
+        grades = possible_grades(self.qrels) if self.grades is None else self.grades
+        return Completions(dense, grades, Sampling(SAMPLES, self.seed), self.unjudged)
 
     def _with_risk(self, scored: RunScores) -> RunScores:
         """The same with what each query gains or loses against the baseline."""
@@ -492,7 +516,7 @@ class Evaluator:
         """What a reader of the figures must know, beyond the coverage of each run."""
         yield from _unusual_format(self.qrels.origin)
         yield from (f"qrels: {note}" for note in self.qrels.notes)
-        if self.qrels.merged:
+        if self.qrels.merged and self.takes_highest_grade:
             yield (
                 f"{self.qrels.merged:,} documents are judged for several subtopics or groups: "
                 "measures without subtopics take the highest grade."
@@ -645,11 +669,20 @@ def group_queries(groups: Mapping[str, str], queries: Sequence[str]) -> dict[str
 
 def _runs(source: Any) -> list[tuple[str | None, Any]]:
     """Runs with the names they are given, if any."""
+    if type(source) is dict and _is_plain_run(source):
+        return [(None, source)]
     if isinstance(source, Mapping) and _are_runs(source.values()):
         return [(str(name), run) for name, run in source.items()]
     if isinstance(source, (list, tuple)) and _are_runs(source):
         return [(None, run) for run in source]
     return [(None, source)]
+
+
+def _is_plain_run(source: dict[Any, Any]) -> bool:
+    """Whether a dict begins as {query: {doc: score}} does, which is quickly seen."""
+    first = next(iter(source.values()), None)
+    score = next(iter(first.values()), None) if type(first) is dict else None
+    return isinstance(score, (float, int))
 
 
 def _are_runs(values: Iterable[Any]) -> bool:

@@ -128,6 +128,8 @@ class Joiner:
             return None
 
     def _assembled(self, parts: list[_Part], name: str, load: Callable[[], Run]) -> JudgedRun | None:
+        if not parts:
+            return None  # an empty file, of which `read_run` says so
         hits = _in_order(parts)
         if not len(hits.at) or (self.joining.missing == "error" and len(hits.at) < len(self.qrels.queries)):
             return None  # an error, which `judge` words
@@ -212,6 +214,12 @@ def _check_memory(source: Input) -> None:
 
 
 def _free_memory() -> int | None:
+    """The bytes that could be had: with what the system keeps of files but would give up, where it tells."""
+    try:
+        with open("/proc/meminfo") as file:
+            return next(int(line.split()[1]) * 1024 for line in file if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        pass
     try:
         return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
@@ -234,7 +242,7 @@ Work = Callable[["Lines"], _Stretch]
 def _in_whole_queries(work: Work, source: Input, jobs: int) -> Iterator[_Part]:
     """The parts of a file, one after another; what was cut between two stretches is put together."""
     carried: list[bytes] = []
-    for stretch in in_parallel(work, _stretches(source), jobs):
+    for stretch in in_parallel(work, _stretches(source, jobs), jobs):
         carried.append(stretch.head)
         if stretch.whole:
             continue
@@ -411,14 +419,16 @@ class FileLines(Lines):
         return self.size
 
 
-def _stretches(source: Input) -> Iterator[Lines]:
+def _stretches(source: Input, jobs: int) -> Iterator[Lines]:
     """The lines of a file; those of a plain file on disk are read where they are worked on."""
     size = source.plain_size
     if size is None:
         yield from _streamed(source)
         return
-    for start in range(0, size, STRETCH):
-        yield FileLines(source, start, min(start + STRETCH, size), size)
+    # a small file in several stretches too, so that every thread has its share
+    length = min(STRETCH, max(PIECE, size // (4 * jobs)))
+    for start in range(0, size, length):
+        yield FileLines(source, start, min(start + length, size), size)
 
 
 def _streamed(source: Input) -> Iterator[Lines]:

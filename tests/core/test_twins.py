@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import random
+import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
@@ -295,3 +297,46 @@ def test_the_joiner_reads_a_pipe_twice_if_it_must(tmp_path: Path) -> None:
     assert subprocess.run(command, input=apart, check=True, capture_output=True).stdout == b"2.0\n"
     odd = b"1 Q0 a 1 1 t more\n2 Q0 b 1 1 t\n"
     assert subprocess.run(command, input=odd, check=True, capture_output=True).stdout == b"2.0\n"
+
+
+def test_an_id_that_begins_like_json_is_taken_for_json_by_both(tmp_path: Path, pure: Any) -> None:
+    (tmp_path / "qrels").write_text("{x 0 d1 1\n")
+    (tmp_path / "run").write_text("{x Q0 d1 1 1 t\n")
+    work = lambda: outcome(tmp_path / "qrels", tmp_path / "run")  # noqa: E731
+    assert work() == pure(work)
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"\n", b"# nothing\n"])
+def test_an_empty_run_is_an_error_also_when_its_format_is_told(tmp_path: Path, pure: Any, content: bytes) -> None:
+    (tmp_path / "run").write_bytes(content)
+
+    def work() -> Any:
+        with pytest.raises(InputError, match="no document in this run") as error:
+            Evaluator({"1": {"a": 1}}, ["AP"]).score(tmp_path / "run", format="trec")
+        return str(error.value)
+
+    assert work() == pure(work)
+
+
+def test_of_many_runs_only_what_is_needed_is_kept(long_run: tuple[Path, Path]) -> None:
+    qrels, run = long_run
+    for options in ({}, {"ties": "rank-column"}):
+        evaluator = Evaluator(qrels, ["AP"], **options)  # type: ignore[arg-type]
+        scored = list(evaluator.score_files([run, run]))
+        assert all("run" not in one.judged.sources.__dict__ and one.judged.depth <= 10 for one in scored)
+        assert np.array_equal(scored[0].values, evaluator.score(run).values)
+        assert evaluator.scores(scored[:1]).unjudged() == evaluator.scores([evaluator.score(run)]).unjudged()
+
+
+def test_a_run_can_be_interrupted(tmp_path: Path) -> None:
+    (tmp_path / "qrels").write_text("".join(f"{query} 0 d1 1\n" for query in range(2000)))
+    with (tmp_path / "run").open("w") as file:
+        for query in range(2000):
+            file.writelines(f"{query} Q0 d{rank} {rank} {-rank} tag\n" for rank in range(300))
+    files = [tmp_path / "qrels", *[tmp_path / "run"] * 30]
+    command = [sys.executable, "-m", "cranfield", "eval", *map(str, files), "--ties", "rank-column", "--format", "tsv"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=20)
+    assert (process.returncode, errors.strip()) == (130, "cranfield: interrupted.")

@@ -307,3 +307,8 @@ def test_geometric_means_are_those_of_the_logarithms_that_pytrec_eval_gives():
     for label in scores.labels:
         logarithms = [part[label] for part in theirs.values()]
         assert scores.mean(label) == pytest.approx(math.exp(math.fsum(logarithms) / len(logarithms)), abs=1e-12)
+
+
+def test_rbp_refuses_a_scale_that_does_not_fit_into_memory() -> None:
+    with pytest.raises(EvaluationError, match="all whole grades up to the highest, which is 1e\\+300"):
+        evaluate({"q": {"a": 1e300}}, {"q": {"a": 1.0}}, ["rbp"])

@@ -11,6 +11,9 @@ import click
 
 from cranfield.errors import CranfieldError
 
+# the threads that NumPy starts for linear algebra, of which there is none here, keep the processors from ours
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 STAGES = {
     "Evaluate": {
         "eval": "Evaluate runs against judgments.",

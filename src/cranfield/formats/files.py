@@ -141,6 +141,8 @@ _ITERATIONS = ("0", "Q0")
 
 def _looks_plain(head: bytes) -> bool:
     """Whether the second column begins as that of TREC qrels does."""
+    if head.lstrip().startswith((b"{", b"[")):  # which would be taken for JSON
+        return False
     first = head.split(b"\n", 1)[0].split()
     return len(first) == 4 and first[1].decode("latin-1") in _ITERATIONS
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.collection import OnDuplicate, Qrels, Run, shown
 from cranfield.errors import InputError
 from cranfield.formats.files import read_qrels, read_run
-from cranfield.formats.json_rows import Records, about, judged_records, read_records, without_lines
 from cranfield.formats.rows import QrelsRows, RunRows
-from cranfield.formats.tabular import frame_records
 from cranfield.formats.values import GRADE_WORDS, any_grade, any_id, any_number, stop
+
+if TYPE_CHECKING:
+    from cranfield.formats.json_rows import Records
 
 _EXPECTED = "expected {query: {doc: value}}, a data frame, columns, records, an ir_datasets object or a file name"
 
@@ -33,6 +34,8 @@ def as_run(source: Any, *, name: str | None = None, on_duplicate: OnDuplicate = 
         rows = _nested_run(source)
     else:
         records = _records(source, "scoreddocs_iter", ("query", "doc", "score"))
+        from cranfield.formats.json_rows import read_records, without_lines
+
         rows = without_lines(read_records(records, None, stop, "record"))
     return rows.run(name or "run", None, on_duplicate)
 
@@ -51,6 +54,8 @@ def as_qrels(source: Any, *, name: str = "qrels", on_duplicate: OnDuplicate = "e
         rows = _nested_qrels(source)
     else:
         records = _records(source, "qrels_iter", ("query", "doc", "grade"))
+        from cranfield.formats.json_rows import judged_records
+
         rows = judged_records(records, None, stop, GRADE_WORDS, "record")
     return rows.qrels(name, None, on_duplicate)
 
@@ -108,7 +113,7 @@ def _nested_run(source: Mapping[Any, Mapping[Any, Any]]) -> RunRows:
         try:
             rows.add(query, doc, any_number(score, "score"), len(rows.docs) + 1)
         except InputError as error:
-            raise about(query, doc, error) from None
+            raise _about(query, doc, error) from None
     return rows
 
 
@@ -119,7 +124,7 @@ def _nested_qrels(source: Mapping[Any, Mapping[Any, Any]]) -> QrelsRows:
         try:
             rows.add(query, doc, any_grade(grade, GRADE_WORDS), len(rows.docs) + 1)
         except InputError as error:
-            raise about(query, doc, error) from None
+            raise _about(query, doc, error) from None
     return rows
 
 
@@ -133,9 +138,17 @@ def _pairs(source: Mapping[Any, Mapping[Any, Any]]) -> Iterator[tuple[str, str, 
                 raise InputError(f"query {shown(query):.80}: {error.message}") from None
 
 
+def _about(query: str, doc: str, error: InputError) -> InputError:
+    from cranfield.formats.json_rows import about
+
+    return about(query, doc, error)
+
+
 def _records(source: Any, iterator: str, names: tuple[str, ...]) -> Records:
     if hasattr(source, iterator):  # an ir_datasets dataset
         source = getattr(source, iterator)()
+    from cranfield.formats.tabular import frame_records
+
     framed = frame_records(source)
     if framed is not None:
         return framed

@@ -69,7 +69,8 @@ class Input:
     @property
     def plain_size(self) -> int | None:
         """The size of a file whose bytes can be read anywhere: on disk, and not compressed."""
-        return None if self._raw.is_stream or self.compression else self._raw.signature[0]
+        at_once = hasattr(os, "preadv")  # not on every system
+        return self._raw.signature[0] if at_once and not (self._raw.is_stream or self.compression) else None
 
     def read_at(self, start: int, size: int) -> bytes:
         """Some bytes of a file that has a plain size; from several threads if need be."""

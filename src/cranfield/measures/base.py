@@ -315,6 +315,18 @@ class Measure:
         return self.normaliser_is
 
     @property
+    def shown_weighting(self) -> str:
+        """What a rank weighs, as the parameters make it, as a formula or in words."""
+        return self.weighting
+
+    @property
+    def shown_summary(self) -> str:
+        """What the measure is, as the parameters make it, in a sentence."""
+        text = (type(self).__doc__ or "").strip()
+        # what a dataclass writes where nobody has
+        return self.title if not text or text.startswith(f"{type(self).__name__}(") else text.splitlines()[0]
+
+    @property
     def is_binary(self) -> bool:
         """Whether the measure needs a lowest relevant grade."""
         return "rel" in self.parameters
@@ -397,6 +409,14 @@ class Measure:
     def run_value(self, judged: JudgedRun) -> float:
         """The value of the run as a whole, for a measure (aggregate "run") of which that is no mean over queries."""
         raise AssertionError(f"{type(self).__name__} has values of queries only")
+
+    def run_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
+        """The terms of the run's value as a whole: rows with `term`, and `query` or `what`, for the explanation."""
+        return []
+
+    def run_normaliser(self, judged: JudgedRun) -> float:
+        """What the sum of the terms of the run as a whole is divided by, for the explanation."""
+        return 1.0
 
     def mean_value(self, judged: JudgedRun) -> float | None:
         """The mean over queries, where that is by definition another one than of the values of judged queries."""

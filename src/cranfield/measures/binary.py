@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +12,7 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints
 from cranfield.errors import MeasureError
-from cranfield.judged import Bools, JudgedRun
+from cranfield.judged import Bools, JudgedRun, accumulated
 from cranfield.measures.base import CUTOFF, MANY, REL, Measure, Parameter, share
 from cranfield.measures.ties import first_places, group_terms, none_in_top, precision_sum, relevant_groups
 
@@ -223,6 +224,13 @@ class AP(_Cut):
     @property
     def shown_normaliser(self) -> str:
         return "relevant documents that fit, min(R, k)" if self._is_capped else "relevant documents, R"
+
+    @property
+    def shown_weighting(self) -> str:
+        at = "i" if self.ties is None else "l"
+        whole = "min(R, k)" if self._is_capped else "R"
+        text = re.sub(r"P@i/(min\(R, k\)|R)", f"P@{at}/{whole}", self.weighting)
+        return text if self.ties is None else f"{text}; l is the last rank with the score of rank i"
 
     @property
     def _is_capped(self) -> bool:
@@ -547,18 +555,23 @@ def _best_precision(point: str, rounding: Rounding) -> str:
 def interpolated(
     judged: JudgedRun, hits: Bools, rel: float, points: Sequence[float | Fraction], rounding: Rounding = "exact"
 ) -> Floats:
-    """Interpolated precision, one row a recall point, one column a query."""
+    """Interpolated precision, one row a recall point, one column a query; hits are those graded `rel` at least."""
     relevant = judged.relevant(rel).astype(np.int64)
-    found = judged.only(hits)
-    number = found.running(np.ones(len(found.rank), dtype=bool))
-    best = _best_from_here(number / found.rank, found.starts)
+    found = judged.count(hits).astype(np.int64)
+    starts = np.concatenate(([0], np.cumsum(found)))
+    best = judged.of_join(("best precision", rel), lambda: _best_from_here(_precision(judged, hits), starts))
     curve = np.zeros((len(points), judged.n))
-    retrieved = np.diff(found.starts)
     for row, point in enumerate(points):
         needed = np.maximum(_needed(point, relevant, rounding), 1)
-        has = (needed <= retrieved) & (relevant > 0)
-        curve[row, has] = best[found.starts[:-1][has] + needed[has] - 1]
+        has = (needed <= found) & (relevant > 0)
+        curve[row, has] = best[starts[:-1][has] + needed[has] - 1]
     return curve
+
+
+def _precision(judged: JudgedRun, hits: Bools) -> Floats:
+    """The precision at each relevant hit."""
+    precision: Floats = judged.running(hits)[hits] / judged.rank[hits]
+    return precision
 
 
 def _needed(point: float | Fraction, relevant: Ints, rounding: Rounding) -> Ints:
@@ -575,11 +588,7 @@ def _needed(point: float | Fraction, relevant: Ints, rounding: Rounding) -> Ints
 
 def _best_from_here(precision: Floats, starts: Ints) -> Floats:
     """For each relevant hit the best precision at it or at a later one of its query."""
-    best = precision.copy()
-    for i in range(len(starts) - 1):
-        part = slice(int(starts[i]), int(starts[i + 1]))
-        best[part] = np.maximum.accumulate(precision[part][::-1])[::-1]
-    return best
+    return accumulated(np.maximum, precision[::-1], (starts[-1] - starts)[::-1])[::-1]
 
 
 @dataclass(frozen=True, repr=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints
 from cranfield.errors import EvaluationError
-from cranfield.judged import JudgedRun
+from cranfield.judged import JudgedRun, accumulated
 from cranfield.measures.base import CUTOFF, REL, Gain, Measure, Parameter, share
 from cranfield.measures.ties import mean_weight
 
@@ -80,7 +80,9 @@ class Gained(Measure):
     def ideal_gains(self, judged: JudgedRun) -> Floats:
         """The gains of all judged documents, by falling gain within a query, 0 for those that gain nothing."""
         gains, query = self.gains(judged.ideal), judged.ideal_query
-        return np.maximum(gains[np.lexsort((-gains, query))], 0.0)
+        if not ((gains[1:] <= gains[:-1]) | (query[1:] != query[:-1])).all():  # a map may turn the order of grades
+            gains = gains[np.lexsort((-gains, query))]
+        return np.maximum(gains, 0.0)
 
 
 @dataclass(frozen=True, repr=False)
@@ -191,7 +193,7 @@ class DCG(CG):
     name: ClassVar = "DCG"
     title: ClassVar = "Discounted cumulated gain"
     formula: ClassVar = r"\sum_{i=1}^{k} \frac{g_i}{\log_2(1 + i)}"
-    weighting: ClassVar = "1/log2(1 + i) down to rank k, 0 below, unless another discount is asked for"
+    weighting: ClassVar = "1/log2(1 + i) down to rank k, 0 below"
     about: ClassVar = (
         "A user goes down the list and gets tired: the deeper a document, the less of its gain is had. The gain is "
         "the grade, or 2^grade − 1 with gain='exp', or as a map says; the discount log(1+i), log(max(i,base)) or 1/i."
@@ -220,6 +222,13 @@ class DCG(CG):
         terms = rf"\sum_{{i=1}}^{{k}} \frac{{{gain}}}{{{below}}}"
         whole = terms if self.formula == DCG.formula else rf"\frac{{{terms}}}{{\mathrm{{ideal}}}}"
         return whole + self._mapped_gains()
+
+    @property
+    def shown_weighting(self) -> str:
+        log = "ln" if self.base == math.e else f"log{self.base:g}"
+        least = "e" if self.base == math.e else f"{self.base:g}"
+        weights = {"1/i": "1/i", "log(1+i)": f"1/{log}(1 + i)"}
+        return self.weighting.replace("1/log2(1 + i)", weights.get(self.discount, f"1/{log}(max(i, {least}))"))
 
     def divisor(self, rank: Ints) -> Floats:
         if self.discount == "1/i":
@@ -357,7 +366,9 @@ class nDCG_rel(_WholeList):
     }
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        return share(judged.total(self.terms(judged)) + self._missed(judged), self.gaining(judged))
+        whole = judged.total(self._at(judged)) + self._of_missed(judged)
+        # trec_eval gives 0 where negative gains outweigh the others
+        return share(np.where(whole > 0, whole, 0.0), self.gaining(judged))
 
     def terms(self, judged: JudgedRun) -> Floats:
         at = self._at(judged)
@@ -431,39 +442,43 @@ class Rndcg(_WholeList):
         return shown.replace("n > p", "n > p + 1") if self.end == "trec_eval" else shown
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        return np.array([sum(at.values()) / len(at) if at else 0.0 for at in self._points(judged)])
+        query, _, value = self._points(judged)
+        sums = np.bincount(query, weights=value, minlength=judged.n).astype(np.float64)  # ints if there is none
+        return share(sums, np.bincount(query, minlength=judged.n).astype(np.float64))
 
     def terms(self, judged: JudgedRun) -> Floats:
         return np.zeros(len(judged.rank))
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return np.array([float(len(at)) for at in self._points(judged)])
+        query, *_ = self._points(judged)
+        return np.bincount(query, minlength=judged.n).astype(np.float64)
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
-        (at,) = self._points(judged)
-        return [{"what": f"nDCG at rank {rank}", "term": value} for rank, value in at.items()]
+        _, ranks, values = self._points(judged)
+        rows = zip(ranks.tolist(), values.tolist(), strict=True)
+        return [{"what": f"nDCG at rank {rank}", "term": value} for rank, value in rows]
 
-    def _points(self, judged: JudgedRun) -> Iterator[dict[int, float]]:
-        """nDCG at each rank that counts, for each query."""
-        relevant, discounted = judged.relevant(self.lowest_relevant), self.discounted(judged)
-        ideal_gains, ideal_discounted = self.ideal_gains(judged), self.ideal_discounted(judged)
-        for i in range(judged.n):
-            ideal = slice(int(judged.ideal_starts[i]), int(judged.ideal_starts[i + 1]))
-            hits = slice(int(judged.starts[i]), int(judged.starts[i + 1]))
-            gains = ideal_gains[ideal]
-            gains = gains[: int(np.count_nonzero(gains > 0))] if relevant[i] else gains[:0]
-            ranks = self._ranks(gains, int(judged.retrieved[i])) if len(gains) else []
-            reached = np.concatenate(([0.0], np.cumsum(discounted[hits])))
-            best = np.cumsum(ideal_discounted[ideal])
-            at = np.searchsorted(judged.rank[hits], ranks, side="right")
-            yield {k: float(reached[j] / best[min(k, len(gains)) - 1]) for k, j in zip(ranks, at, strict=True)}
+    def _points(self, judged: JudgedRun) -> tuple[Ints, Ints, Floats]:
+        """The ranks that count, query after query: the query, the rank and nDCG at it."""
+        query, rank, last = self._ranks(judged)
+        best = accumulated(np.add, self.ideal_discounted(judged), judged.ideal_starts)[last]
+        return query, rank, _reached_at(judged, self.discounted(judged), query, rank) / best
 
-    def _ranks(self, gains: Floats, retrieved: int) -> list[int]:
-        """The ranks that count: the last of each level of gain, and the end of the list."""
-        falls = [*(np.flatnonzero(np.diff(gains)) + 1).tolist(), len(gains)]
+    def _ranks(self, judged: JudgedRun) -> tuple[Ints, Ints, Ints]:
+        """Query and rank of what counts, and the last document of the best ranking down to there that has a gain."""
+        gains, starts = self.ideal_gains(judged), judged.ideal_starts[:-1]
+        gaining = (gains > 0) & (judged.relevant(self.lowest_relevant) > 0)[judged.ideal_query]
+        number = np.bincount(judged.ideal_query[gaining], minlength=judged.n)
+        ends = starts + number - 1
+        is_last = gaining & (gains != np.append(gains[1:], 0.0))  # of its level of gain
+        is_last[ends[number > 0]] = True
+        falls = np.flatnonzero(is_last)
         # trec_eval forgets the end where the list has one document more (m_Rndcg.c)
-        beyond = len(gains) + (1 if self.end == "trec_eval" else 0)
-        return [*falls, retrieved] if retrieved > beyond else falls
+        longer = np.flatnonzero((number > 0) & (judged.retrieved > number + (1 if self.end == "trec_eval" else 0)))
+        query = np.concatenate((judged.ideal_query[falls], longer))
+        rank = np.concatenate((ideal_rank(judged)[falls], judged.retrieved[longer]))
+        order = np.argsort(query, kind="stable")
+        return query[order], rank[order], np.concatenate((falls, ends[longer]))[order]
 
 
 @dataclass(frozen=True, repr=False)
@@ -551,22 +566,24 @@ def ideal_rank(judged: JudgedRun) -> Ints:
 
 def running_sum(judged: JudgedRun, terms: Floats) -> Floats:
     """For each hit the sum of the terms of its query up to it."""
-    sums = np.zeros(len(terms))
-    for i in range(judged.n):
-        part = slice(int(judged.starts[i]), int(judged.starts[i + 1]))
-        sums[part] = np.cumsum(terms[part])
-    return sums
+    return accumulated(np.add, terms, judged.starts)
 
 
 def ideal_at(judged: JudgedRun, ideal_terms: Floats) -> Floats:
     """For each hit what the best ranking would have reached at its rank."""
-    sums = np.zeros(len(judged.rank))
-    for i in range(judged.n):
-        part = slice(int(judged.starts[i]), int(judged.starts[i + 1]))
-        own = ideal_terms[int(judged.ideal_starts[i]) : int(judged.ideal_starts[i + 1])]
-        reached = np.concatenate(([0.0], np.cumsum(own)))
-        sums[part] = reached[np.minimum(judged.rank[part], len(own))]
-    return sums
+    sums = np.append(accumulated(np.add, ideal_terms, judged.ideal_starts), 0.0)
+    number = np.minimum(judged.rank, np.diff(judged.ideal_starts)[judged.query])
+    # the last is for a query without judged documents
+    return sums[np.where(number > 0, judged.ideal_starts[judged.query] + number - 1, -1)]
+
+
+def _reached_at(judged: JudgedRun, terms: Floats, query: Ints, rank: Ints) -> Floats:
+    """For each of some ranks the sum of the terms of its query down to there."""
+    sums = np.append(running_sum(judged, terms), 0.0)
+    # ranks rise within a query: with the queries apart from each other they rise in all
+    apart = max(judged.depth, int(rank.max(initial=0))) + 1
+    at = np.searchsorted(judged.query * apart + judged.rank, query * apart + rank, side="right")
+    return sums[np.where(at > judged.starts[query], at - 1, -1)]
 
 
 def _log(x: Floats, base: float) -> Floats:

@@ -44,10 +44,9 @@ class Bpref(Measure):
     parameters: ClassVar = {"rel": REL}
 
     def terms(self, judged: JudgedRun) -> Floats:
-        limit = self.normaliser(judged)[judged.query]
-        most = np.minimum(self._others(judged)[judged.query], limit)
-        above = np.minimum(self._above(judged), limit)
-        lost = np.divide(above, most, out=np.zeros_like(above), where=most > 0)
+        relevant = self.normaliser(judged)
+        most = np.minimum(self._others(judged), relevant)[judged.query]
+        lost = share(np.minimum(self._above(judged), relevant[judged.query]), most)
         return np.where(judged.grade >= self.lowest_relevant, 1 - lost, 0.0)
 
     def normaliser(self, judged: JudgedRun) -> Floats:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.collection import Floats
+from cranfield.errors import EvaluationError
 from cranfield.judged import JudgedRun
 from cranfield.measures.base import REL, Measure, Parameter, share
 from cranfield.measures.binary import AP, P, Rprec
@@ -17,6 +18,7 @@ from cranfield.measures.incomplete import Bpref
 
 _TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
 _ROBERTSON = "Robertson, On GMAP: and other transformations, CIKM 2006"
+MOST_LEVELS = 10_000_000
 _MOFFAT = "Moffat & Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27, 2008"
 MULTIPLE = Parameter("how many times R documents are read", least=0, most=1e9, examples=(1, 0.2, 0.35, 2), symbol="x")
 PERSISTENCE = Parameter("the chance to go on to the next document", least=0, most=1, examples=(0.8, 0.5, 0))
@@ -215,30 +217,41 @@ class TrecRBP(Gained):
     lacks: ClassVar = {"perfect": "A user may go on for ever, so that no finite list is worth 1."}
 
     def terms(self, judged: JudgedRun) -> Floats:
-        parts = [self._scaled(judged, i) for i in range(judged.n)]
-        gains = np.concatenate(parts) if parts else np.zeros(0)
-        return (1 - self.p) * gains * self.p ** (judged.rank - 1.0)
+        return (1 - self.p) * self._scaled(judged) * self.p ** (judged.rank - 1.0)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        parts = [self._scaled(judged, i) for i in range(judged.n)]
-        return {"gain": np.concatenate(parts), "chance to get here": self.p ** (judged.rank - 1.0)}
+        return {"gain": self._scaled(judged), "chance to get here": self.p ** (judged.rank - 1.0)}
 
     def rank_weights(self, n: int) -> Floats | None:
         return np.asarray((1 - self.p) * self.p ** np.arange(float(n)), dtype=np.float64)
 
-    def _scaled(self, judged: JudgedRun, i: int) -> Floats:
-        """The gains of a query's hits, brought to 0…1 if one of its grades is worth more or less."""
-        grades = judged.grade[int(judged.starts[i]) : int(judged.starts[i + 1])]
-        known = judged.ideal[int(judged.ideal_starts[i]) : int(judged.ideal_starts[i + 1])]
-        levels = np.union1d(known[known >= 0], np.arange(max(known.max(initial=0.0), 0.0) + 1))
-        mapped = np.array(list(self.gain.values()) if isinstance(self.gain, Mapping) else [], dtype=np.float64)
-        worth = np.concatenate((self.gains(levels), mapped))
-        gains, low, high = self.gains(grades), worth.min(), worth.max()
-        if low >= 0 and high <= 1:
-            return gains
-        named = np.isin(grades, list(self.gain) if isinstance(self.gain, Mapping) else [])
-        has_a_gain = (grades >= 0) | named
-        return np.where(has_a_gain, (gains - low) / (high - low) if high > low else 0.0, 0.0)
+    def _scaled(self, judged: JudgedRun) -> Floats:
+        """The gains of the hits, brought to 0…1 in a query where some grade is worth more or less."""
+        grades, gains = judged.grade, self.gains(judged.grade)
+        low, high = (worth[judged.query] for worth in self._worth(judged))
+        has_a_gain = (grades >= 0) | np.isin(grades, list(self.gain) if isinstance(self.gain, Mapping) else [])
+        scaled = np.where(has_a_gain, share(gains - low, high - low), 0.0)
+        return np.where((low >= 0) & (high <= 1), gains, scaled)
+
+    def _worth(self, judged: JudgedRun) -> tuple[Floats, Floats]:
+        """What the grades of each query are worth at least and at most: those from 0 to its highest, and all mapped."""
+        known, query = judged.ideal, judged.ideal_query
+        highest = np.zeros(judged.n)
+        np.maximum.at(highest, query, known)
+        if highest.max(initial=0.0) > MOST_LEVELS:
+            raise EvaluationError(
+                f"{self} goes through all whole grades up to the highest, which is {highest.max():g}. Map grades to "
+                "smaller ones (gain={grade:gain}), or take RBP."
+            )
+        levels = self.gains(np.arange(highest.max(initial=0.0) + 1))
+        mapped = list(self.gain.values()) if isinstance(self.gain, Mapping) else []
+        found = []
+        for best in np.minimum, np.maximum:
+            worth = best.reduce(mapped, initial=levels[0])
+            worth = best(best.accumulate(levels)[np.ceil(highest).astype(np.int64)], worth)
+            best.at(worth, query[known >= 0], self.gains(known[known >= 0]))
+            found.append(worth)
+        return found[0], found[1]
 
 
 @dataclass(frozen=True, repr=False)
