@@ -425,8 +425,9 @@ def _stretches(source: Input, jobs: int) -> Iterator[Lines]:
     if size is None:
         yield from _streamed(source)
         return
-    # a small file in several stretches too, so that every thread has its share
-    length = min(STRETCH, max(PIECE, size // (4 * jobs)))
+    # a smaller file in shorter stretches, so that every thread has its share; a small one is not worth a thread
+    shared = jobs > 1 and size > 3 * PIECE
+    length = min(STRETCH, max(PIECE, size // (4 * jobs)) if shared else max(size, 1))
     for start in range(0, size, length):
         yield FileLines(source, start, min(start + length, size), size)
 

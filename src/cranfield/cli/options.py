@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -142,7 +141,11 @@ def on_terminal() -> bool:
 
 def width() -> int:
     """The width to fit into: the terminal's, at least 80; no limit where output is piped."""
-    return max(80, shutil.get_terminal_size().columns) if sys.stdout.isatty() else 10_000
+    if not sys.stdout.isatty():
+        return 10_000
+    import shutil
+
+    return max(80, shutil.get_terminal_size().columns)
 
 
 def echo(*texts: str) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import re
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from types import ModuleType
 from typing import get_origin
 
@@ -50,7 +50,8 @@ class _Definitions:
 
 def _defined(file: str) -> _Definitions:
     try:
-        program = Path(file).read_bytes()
+        with open(file, "rb") as source:
+            program = source.read()
     except FileNotFoundError:
         raise InputError("there is no such file.", file) from None
     except OSError as error:
@@ -68,7 +69,7 @@ def _loaded(file: str, program: bytes) -> _Definitions:
 
 
 def _run(file: str, program: bytes) -> ModuleType:
-    module = ModuleType(f"own_measures_{Path(file).stem}")
+    module = ModuleType(f"own_measures_{os.path.splitext(os.path.basename(file))[0]}")
     module.__file__ = file
     sys.modules[module.__name__] = module  # dataclasses look there for what annotations mean
     try:
