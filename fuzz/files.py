@@ -36,7 +36,7 @@ def execute(view: memoryview) -> None:
     qrels = _read(judged, failing) or USUAL
     size = len(run) - shorter if shorter < 16 else len(run)
     found = attempt(failing, core.join_lines, qrels.index, run, size, ties, single, at_start, at_end)
-    gathered = attempt(failing, core.gather_queries, run[:size])
+    gathered = attempt(failing, core.gather_queries, bytes(run[:size]))
     if not compared(data):
         return
     if gathered is not None:

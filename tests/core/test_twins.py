@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, get_args
@@ -335,7 +336,10 @@ def test_a_run_can_be_interrupted(tmp_path: Path) -> None:
             file.writelines(f"{query} Q0 d{rank} {rank} {-rank} tag\n" for rank in range(300))
     files = [tmp_path / "qrels", *[tmp_path / "run"] * 30]
     command = [sys.executable, "-m", "cranfield", "eval", *map(str, files), "--ties", "rank-column", "--format", "tsv"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # what is started in the background by a shell ignores the signal, and so would its children
+    listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=listen)
     time.sleep(2)
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=20)

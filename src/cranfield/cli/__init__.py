@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -13,6 +14,9 @@ from cranfield.errors import CranfieldError
 
 # the threads that NumPy starts for linear algebra, of which there is none here, keep the processors from ours
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# hardly anything of what a command makes is garbage, so that it is rarely worth while to look for it
+gc.set_threshold(100_000, 20, 20)
 
 STAGES = {
     "Evaluate": {

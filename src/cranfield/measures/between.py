@@ -72,7 +72,6 @@ class Both:
         return own, [at[self.own.items[i]] for i in own]
 
 
-@dataclass(frozen=True, repr=False)
 class _Between(Measure):
     """A measure of two rankings of the same query."""
 

@@ -67,7 +67,6 @@ class _Cut(_Ranked):
         return hits if self.cutoff is None or self.cutoff >= judged.depth else hits & (judged.rank <= self.cutoff)
 
 
-@dataclass(frozen=True, repr=False)
 class P(_Cut):
     """The share of the first k documents that is relevant."""
 
@@ -108,7 +107,6 @@ class P(_Cut):
         return np.where(np.arange(n) < (self.cutoff or 1), 1 / (self.cutoff or 1), 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class R(_Cut):
     """The share of the relevant documents that is among the first k."""
 
@@ -142,7 +140,6 @@ class R(_Cut):
         return self.chances_inside(judged, self.cutoff)
 
 
-@dataclass(frozen=True, repr=False)
 class Success(_Cut):
     """1 if there is a relevant document among the first k, else 0."""
 
@@ -254,7 +251,6 @@ class AP(_Cut):
         return share(sums, self.normaliser(judged))
 
 
-@dataclass(frozen=True, repr=False)
 class RR(_Cut):
     """One divided by the rank of the first relevant document."""
 
@@ -291,7 +287,6 @@ class RR(_Cut):
         return value
 
 
-@dataclass(frozen=True, repr=False)
 class Rprec(_Ranked):
     """The precision at rank R, R being the number of relevant documents."""
 
@@ -321,7 +316,6 @@ class Rprec(_Ranked):
         return self.chances_inside(judged, self.normaliser(judged)[judged.query])
 
 
-@dataclass(frozen=True, repr=False)
 class Breakeven(Rprec):
     """The point of the ranking where precision and recall are equal."""
 
@@ -591,7 +585,6 @@ def _best_from_here(precision: Floats, starts: Ints) -> Floats:
     return accumulated(np.maximum, precision[::-1], (starts[-1] - starts)[::-1])[::-1]
 
 
-@dataclass(frozen=True, repr=False)
 class LRAP(_Ranked):
     """The mean, over the relevant documents, of the share of relevant ones among those scored at least as high."""
 

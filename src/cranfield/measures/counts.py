@@ -15,7 +15,6 @@ _TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment an
 _TREC_EVAL = "Buckley, trec_eval 9 (num_nonrel_judged_ret), 2008"
 
 
-@dataclass(frozen=True, repr=False)
 class _Count(Measure):
     """A count: does not depend on the order, and is summed."""
 
@@ -29,7 +28,6 @@ class _Count(Measure):
         return self.per_query(judged)
 
 
-@dataclass(frozen=True, repr=False)
 class NumQ(_Count):
     """How many queries were evaluated."""
 

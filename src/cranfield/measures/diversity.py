@@ -173,7 +173,6 @@ class _NovelCut(_Novel):
         return weight if self.cutoff is None else np.where(rank <= self.cutoff, weight, 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class _OfIdeal(_Novel):
     """One that divides by what the ideal list reaches."""
 
@@ -243,7 +242,6 @@ class _Collective(_NovelCut):
         return total
 
 
-@dataclass(frozen=True, repr=False)
 class alpha_DCG(_Collective):
     """The discounted gain of the first k documents, in which a repeated subtopic is worth less each time."""
 
@@ -275,7 +273,6 @@ class alpha_DCG(_Collective):
         return self.inside(rank, 1 / np.log2(rank + 1.0))
 
 
-@dataclass(frozen=True, repr=False)
 class ERR_IA(_Collective):
     """The expected reciprocal rank at which a user interested in one of the subtopics is satisfied."""
 
@@ -306,7 +303,6 @@ class ERR_IA(_Collective):
         return self.inside(rank, 1 / rank.astype(np.float64))
 
 
-@dataclass(frozen=True, repr=False)
 class alpha_nDCG(_NovelCut, _OfIdeal):
     """The discounted gain with novelty as a share of that of the ideal list."""
 
@@ -335,7 +331,6 @@ class alpha_nDCG(_NovelCut, _OfIdeal):
         return self.inside(rank, 1 / np.log2(rank + 1.0))
 
 
-@dataclass(frozen=True, repr=False)
 class nERR_IA(_NovelCut, _OfIdeal):
     """The intent-aware expected reciprocal rank as a share of that of the ideal list."""
 
@@ -406,7 +401,6 @@ class NRBP(_Novel):
         return share(self.sizes(judged), 1 - (1 - self.alpha) * self.beta)
 
 
-@dataclass(frozen=True, repr=False)
 class nNRBP(NRBP, _OfIdeal):
     """Novelty- and rank-biased precision as a share of that of the ideal list."""
 

@@ -161,7 +161,6 @@ class CG(Gained):
         return True if self.cutoff is None else rank <= self.cutoff
 
 
-@dataclass(frozen=True, repr=False)
 class NCG(CG):
     """The cumulated gain as a share of the best there could be."""
 
@@ -238,7 +237,6 @@ class DCG(CG):
         return _log(np.maximum(rank, self.base).astype(np.float64), self.base)
 
 
-@dataclass(frozen=True, repr=False)
 class nDCG(DCG):
     """The discounted cumulated gain as a share of that of the best ranking."""
 
@@ -269,7 +267,6 @@ class nDCG(DCG):
         return columns | {"nDCG@i": share(columns["DCG@i"], columns["ideal"])}
 
 
-@dataclass(frozen=True, repr=False)
 class _WholeList(Gained):
     """A measure of the whole list made of discounted gains."""
 
@@ -297,7 +294,6 @@ class _WholeList(Gained):
         }
 
 
-@dataclass(frozen=True, repr=False)
 class IdealDCG(_WholeList):
     """The discounted cumulated gain of the best ranking there could be."""
 
@@ -337,7 +333,6 @@ class IdealDCG(_WholeList):
         ]
 
 
-@dataclass(frozen=True, repr=False)
 class nDCG_rel(_WholeList):
     """The mean, over the documents with a gain, of nDCG at the rank of each."""
 
@@ -481,7 +476,6 @@ class Rndcg(_WholeList):
         return query[order], rank[order], np.concatenate((falls, ends[longer]))[order]
 
 
-@dataclass(frozen=True, repr=False)
 class G(Gained):
     """The gains, each discounted by what the user has spent beyond what was gained so far."""
 

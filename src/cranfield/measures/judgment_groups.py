@@ -63,7 +63,6 @@ def _of_group(judged: JudgedRun, i: int, group: str, grades: dict[str, float]) -
     return OfGroup(i, group, hits, part)
 
 
-@dataclass(frozen=True, repr=False)
 class _OverGroups(Measure):
     """The mean of a measure over judgment groups."""
 

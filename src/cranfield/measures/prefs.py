@@ -145,7 +145,6 @@ def _closed(better: Bools) -> Bools:
     return better
 
 
-@dataclass(frozen=True, repr=False)
 class _OfPreferences(Measure):
     """A measure of preferences."""
 

@@ -25,7 +25,6 @@ from cranfield.rankings import Places
 from cranfield.wording import counted
 
 
-@dataclass(frozen=True, repr=False)
 class HitRate(Success):
     """1 if there is a relevant item among the first k, else 0: Success under the recommenders' name."""
 
@@ -128,7 +127,6 @@ class _OfCatalogue(_Lists):
         return self.per_query(judged)
 
 
-@dataclass(frozen=True, repr=False)
 class Coverage(_OfCatalogue):
     """The share of the catalogue that is shown to anyone among the first k."""
 
@@ -184,7 +182,6 @@ class Coverage(_OfCatalogue):
         return float(self.catalogue(0))
 
 
-@dataclass(frozen=True, repr=False)
 class Gini(_OfCatalogue):
     """How unequally the items of the catalogue are shown among the first k: 0 all alike, 1 always the same one."""
 
@@ -265,7 +262,6 @@ class Gini(_OfCatalogue):
         return float(max(self.catalogue(0) - 1, 1))
 
 
-@dataclass(frozen=True, repr=False)
 class Novelty(_Lists):
     """How surprising the first k items are: the mean of −log2 of their popularity."""
 

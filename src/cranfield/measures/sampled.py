@@ -166,7 +166,6 @@ class _StratifiedBinary(_Stratified):
         return values
 
 
-@dataclass(frozen=True, repr=False)
 class xinfAP(_StratifiedBinary):
     """Average precision estimated from a stratified sample of the pool."""
 
@@ -225,7 +224,6 @@ class xinfAP(_StratifiedBinary):
         return precision, weight
 
 
-@dataclass(frozen=True, repr=False)
 class infNDCG(_Stratified):
     """nDCG of the whole ranking estimated from a stratified sample of the pool."""
 
@@ -429,7 +427,6 @@ class infIPrec(_StratifiedBinary):
         return best, at
 
 
-@dataclass(frozen=True, repr=False)
 class inum_rel(_StratifiedBinary):
     """How many documents are relevant, estimated from a stratified sample of the pool."""
 
@@ -474,7 +471,6 @@ class inum_rel(_StratifiedBinary):
         ]
 
 
-@dataclass(frozen=True, repr=False)
 class inum_rel_ret(_StratifiedBinary):
     """How many relevant documents were retrieved, estimated from a stratified sample of the pool."""
 
@@ -611,7 +607,6 @@ class _DrawnBinary(_Drawn):
         return {"stands for": weight, "estimated relevant so far": running_sum(judged, weight)}
 
 
-@dataclass(frozen=True, repr=False)
 class statAP(_DrawnBinary):
     """Average precision estimated from documents drawn with known chances."""
 
@@ -651,7 +646,6 @@ class statAP(_DrawnBinary):
         return super().columns(judged) | {"estimated P@i": self.precision(judged)}
 
 
-@dataclass(frozen=True, repr=False)
 class varAP(_DrawnBinary):
     """The estimated variance of statAP that comes from judging a sample only."""
 
@@ -786,7 +780,6 @@ class statP(_DrawnBinary):
         return np.full(judged.n, float(self.cutoff or 1))
 
 
-@dataclass(frozen=True, repr=False)
 class statRprec(_DrawnBinary):
     """R-precision estimated from documents drawn with known chances."""
 

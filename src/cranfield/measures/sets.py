@@ -103,7 +103,6 @@ class SetRelP(SetP):
     reference: ClassVar = _TREC_EVAL
 
 
-@dataclass(frozen=True, repr=False)
 class SetR(_OfSet):
     """The share of the relevant documents that was retrieved."""
 
@@ -169,7 +168,6 @@ class SetF(_OfSet):
         return self.beta**2
 
 
-@dataclass(frozen=True, repr=False)
 class SetAP(_OfSet):
     """Precision times recall: the average precision if every relevant document found had the set's precision."""
 
@@ -302,7 +300,6 @@ class Fallout(_OfCollection):
         return np.minimum(judged.retrieved, self.cutoff or MANY).astype(np.float64)
 
 
-@dataclass(frozen=True, repr=False)
 class SetAccuracy(_OfCollection):
     """The share of all documents that was treated rightly: relevant and retrieved, or neither."""
 

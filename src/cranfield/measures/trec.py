@@ -24,7 +24,6 @@ MULTIPLE = Parameter("how many times R documents are read", least=0, most=1e9, e
 PERSISTENCE = Parameter("the chance to go on to the next document", least=0, most=1, examples=(0.8, 0.5, 0))
 
 
-@dataclass(frozen=True, repr=False)
 class RelativeP(P):
     """The share of the first k documents that is relevant, of the highest share there could be."""
 
@@ -136,7 +135,6 @@ class YAAP(Measure):
         return AP(rel=self.rel).columns(judged)
 
 
-@dataclass(frozen=True, repr=False)
 class GMAP(AP):
     """Average precision, averaged over queries by the geometric mean."""
 
@@ -161,7 +159,6 @@ class GMAP(AP):
     aggregate: ClassVar = "geometric"
 
 
-@dataclass(frozen=True, repr=False)
 class GMBpref(Bpref):
     """Bpref, averaged over queries by the geometric mean."""
 

@@ -375,7 +375,6 @@ class UserModel(Measure):
         return costs
 
 
-@dataclass(frozen=True, repr=False)
 class _FixedWeights(UserModel):
     """A user model in which the chance to go on depends on the rank alone."""
 
@@ -830,7 +829,6 @@ class SET(_FixedWeights):
         return np.where(lists.rank < (self.cutoff or 1), added[1:] / added[:-1], 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class _ByCost(UserModel):
     """A user model given by weights that depend on what has been read before."""
 
@@ -1030,7 +1028,6 @@ class NERR8(UserModel):
         return np.where(lists.rank < (self.cutoff or 1), 1 - lists.gain, 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class NERR9(NERR8):
     """As NERR8, of a user who also gets tired as 1/rank does."""
 
