@@ -1,6 +1,6 @@
 """`python -m cranfield`."""
 
-from cranfield.cli import main
+from cranfield.cli import script
 
 if __name__ == "__main__":
-    main()
+    script()

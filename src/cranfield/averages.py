@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from cranfield.records import record
+from cranfield.student import t_quantile
 
 How = Literal["arithmetic", "geometric", "median"]
 LEAST = 1e-5  # what a lower value counts as in a geometric mean, as in trec_eval (MIN_GEO_MEAN)
 Values = Sequence[float]
 
 
-@dataclass(frozen=True)
+@record
 class Interval:
     """A confidence interval of a mean."""
 
@@ -95,8 +97,6 @@ def _logarithms(values: Values) -> list[float]:
 
 
 def _t_interval(values: Values, weights: Values | None, level: float) -> Interval | None:
-    from scipy.special import stdtrit
-
     number = len(values) if weights is None else effective_number(weights)
     if number < 2:
         return None
@@ -106,15 +106,16 @@ def _t_interval(values: Values, weights: Values | None, level: float) -> Interva
     else:
         spread = math.fsum((w * (v - mean)) ** 2 for w, v in zip(weights, values, strict=True))
         variance = spread / math.fsum(weights) ** 2 * number / (number - 1)
-    half = float(stdtrit(number - 1, (1 + level) / 2)) * math.sqrt(variance)
+    half = t_quantile(number - 1, (1 + level) / 2) * math.sqrt(variance)
     return Interval(mean - half, mean + half, level)
 
 
 def _order_interval(values: Values, level: float) -> Interval | None:
     """From the k-th lowest to the k-th highest value, k as large as the sign test allows."""
-    from scipy.special import bdtr
-
     n = len(values)
-    k = sum(float(bdtr(i, n, 0.5)) <= (1 - level) / 2 for i in range(n // 2))
+    k, ways, below = 0, 1, 1  # of 2^n ways to be above or below the median, those in which at most k are below
+    while 2 * (k + 1) <= n and below / 2**n <= (1 - level) / 2:
+        ways = ways * (n - k) // (k + 1)
+        k, below = k + 1, below + ways
     ordered = sorted(values)
     return Interval(ordered[k - 1], ordered[n - k], level) if k else None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from cranfield.core import core
 from cranfield.errors import DuplicateError, InputError, MissingExtra
+from cranfield.records import entity, record
 from cranfield.wording import counted, listed
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ E = TypeVar("E", bound=InputError)
 A = TypeVar("A", bound="NDArray[Any] | None")
 
 
-@dataclass(frozen=True)
+@record
 class Origin:
     """Where a value came from: the file, its digest, and the format it was read as, with the reason."""
 
@@ -114,7 +115,7 @@ class _Grouped:
         return _html_table(repr(self), self.columns())
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@entity
 class Run(_Grouped):
     """What a system retrieved: for each query the documents with their scores.
 
@@ -201,7 +202,7 @@ class Run(_Grouped):
         return table if self.ranks is None else table | {"rank": self.ranks.tolist()}
 
 
-@dataclass(frozen=True, repr=False, eq=False)
+@entity
 class Qrels(_Grouped):
     """Judgments: for each query the judged documents with their grades.
 
@@ -381,7 +382,7 @@ class Qrels(_Grouped):
         return table | {key: column.tolist() for key, column in self.extra.items()}
 
 
-@dataclass(frozen=True)
+@record
 class Subtopic:
     """One aspect or interpretation of a topic."""
 
@@ -390,7 +391,7 @@ class Subtopic:
     type: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Topic:
     """An information need: what is searched for (`title`), and in more words."""
 
@@ -402,7 +403,7 @@ class Topic:
     fields: Mapping[str, str] = field(default_factory=dict)  # whatever else the file says of it
 
 
-@dataclass(frozen=True)
+@record
 class Document:
     """A document of the collection."""
 
@@ -456,7 +457,7 @@ def _natural_key(text: str) -> tuple[list[tuple[int, bytes]], bytes]:
     return [(len(d), d or p) for p, d in zip(parts, digits, strict=True)], id_bytes(text)
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """Rows grouped by query, with what is needed to name one of them in a message."""
 

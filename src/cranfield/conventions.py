@@ -446,7 +446,6 @@ SETTLED: Mapping[OnDuplicate, Prepare | None] = {
 # measures as only one tool has them: subclasses without a name, so that they are in no list
 
 
-@dataclass(frozen=True, repr=False)
 class OverFound(AP):
     """AP divided by the relevant documents found within the cutoff."""
 
@@ -457,7 +456,6 @@ class OverFound(AP):
         return judged.count(self.top(judged))
 
 
-@dataclass(frozen=True, repr=False)
 class IdealAsGiven(nDCG):
     """nDCG whose ideal ranking is the relevant documents in the order of the qrels, which may not be the best one."""
 
@@ -480,7 +478,6 @@ class IdealAsGiven(nDCG):
 _LEAST = Parameter("the lowest grade that gains anything")
 
 
-@dataclass(frozen=True, repr=False)
 class LeveledDCG(DCG):
     """DCG in which grades below a level gain nothing."""
 
@@ -496,7 +493,6 @@ class LeveledDCG(DCG):
         return np.where(grades >= self.least, super().gains(grades), 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class LeveledNDCG(nDCG):
     """nDCG in which grades below a level gain nothing."""
 
@@ -512,7 +508,6 @@ class LeveledNDCG(nDCG):
         return np.where(grades >= self.least, super().gains(grades), 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class SignedDCG(DCG):
     """DCG in which a negative grade is a loss."""
 
@@ -520,7 +515,6 @@ class SignedDCG(DCG):
         return np.nan_to_num(grades)
 
 
-@dataclass(frozen=True, repr=False)
 class SignedNDCG(nDCG):
     """nDCG in which a negative grade is a loss, of all that was retrieved; 0 where the grades add up to 0."""
 
@@ -540,7 +534,6 @@ class SignedNDCG(nDCG):
         return math.fsum(np.where(self._inside(rank), -np.sort(-grades) / self.divisor(rank), 0.0))
 
 
-@dataclass(frozen=True, repr=False)
 class RanxBpref(Bpref):
     """Bpref in which a negative grade is a judgment, without value where N is 0 and a relevant document found."""
 
@@ -556,7 +549,6 @@ class RanxBpref(Bpref):
         return np.where(undefined, np.nan, super().per_query(judged))
 
 
-@dataclass(frozen=True, repr=False)
 class JudgedAtAll(Judged):
     """Judged, with negative grades as judgments."""
 
@@ -564,7 +556,6 @@ class JudgedAtAll(Judged):
         return replace(judged, grade=np.abs(judged.grade))
 
 
-@dataclass(frozen=True, repr=False)
 class AccuracyWhereRelevant(Accuracy):
     """Accuracy, without value where nothing relevant was retrieved."""
 
@@ -575,7 +566,6 @@ class AccuracyWhereRelevant(Accuracy):
         return np.where(found > 0, super().per_query(judged), np.nan)
 
 
-@dataclass(frozen=True, repr=False)
 class Hole(Unjudged):
     """The share of the first k documents that is judged for no query at all."""
 
@@ -609,7 +599,6 @@ class Hole(Unjudged):
         return self.per_query(judged)
 
 
-@dataclass(frozen=True, repr=False)
 class RawRBP(Measure):
     """Rank-biased precision with the grade itself as gain."""
 
@@ -636,7 +625,6 @@ class RawRBP(Measure):
         return np.where(inside, (1 - self.p) * gains * self.p ** (judged.rank - 1.0), 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class FalloutOfAny(Fallout):
     """Fallout, 1 where every document is relevant."""
 
@@ -647,7 +635,6 @@ class FalloutOfAny(Fallout):
         return np.where(self.normaliser(judged) == 0, 1.0, super().expected(judged))
 
 
-@dataclass(frozen=True, repr=False)
 class RecountedRel(NumRel):
     """The relevant documents; over all queries, if missing ones count, those above grade 0 whatever `rel` says."""
 
@@ -661,7 +648,6 @@ class RecountedRel(NumRel):
         return sum(grade > 0 for own in grades for grade in own)
 
 
-@dataclass(frozen=True, repr=False)
 class NumRelMet(NumRel):
     """The relevant documents, none for a query that the run lacks."""
 
@@ -669,7 +655,6 @@ class NumRelMet(NumRel):
         return np.where(judged.missing, 0.0, super().per_query(judged))
 
 
-@dataclass(frozen=True, repr=False)
 class NumQMet(NumQ):
     """The queries that the run has."""
 
@@ -677,7 +662,6 @@ class NumQMet(NumQ):
         return np.where(judged.missing, 0.0, super().per_query(judged))
 
 
-@dataclass(frozen=True, repr=False)
 class NumPrefsMet(NumPrefs):
     """Preferences, without those of queries that the run lacks."""
 

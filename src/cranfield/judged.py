@@ -13,6 +13,7 @@ from cranfield.collection import Bools as Bools
 from cranfield.collection import Floats, Ints, Qrels, Run, id_bytes
 from cranfield.core import core
 from cranfield.errors import CranfieldError, EvaluationError
+from cranfield.records import entity, record
 
 Ties = Literal["trec", "doc-ascending", "input-order", "rank-column", "expected", "best", "worst"]
 RankBy = Literal["score", "rank", "input"]
@@ -20,7 +21,7 @@ ScoreType = Literal["float64", "float32"]
 Missing = Literal["zero", "skip", "error"]
 
 
-@dataclass(frozen=True)
+@record
 class Joining:
     """The conventions of the join, each a choice that the output names."""
 
@@ -45,7 +46,7 @@ _CHOICES = {
 DEFAULT = Joining()
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Extras:
     """What some measures need beyond run and qrels; each is None where it was not given."""
 
@@ -58,7 +59,7 @@ class Extras:
 NOTHING = Extras()
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Sources:
     """What a join was made of, for the measures that need more than ranks and grades."""
 
@@ -96,7 +97,7 @@ class Hits:
     tie_size: Ints
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class JudgedRun:
     """The judged documents that were retrieved, with rank and grade: all that most measures need.
 

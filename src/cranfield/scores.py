@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -20,6 +20,7 @@ from cranfield.formats.recognise import AS_ASKED
 from cranfield.formats.tabbed import as_doc_lengths, as_duplicates, as_facts, as_weights
 from cranfield.judged import Bools, Extras, Joining, JudgedRun, Missing, RankBy, ScoreType, Sources, Ties, judge
 from cranfield.measures import Judged, Measure, parse_measures
+from cranfield.records import entity, record
 from cranfield.risk import geo_risk, t_risk, weighted_gains
 from cranfield.streamed import Joined, Joiner, cores, in_parallel, is_streamable
 from cranfield.wording import counted, listed
@@ -34,7 +35,7 @@ TOP = 10  # the ranks in which the share of unjudged documents is told
 Part = Literal["", "low", "high", "urisk", "trisk", "georisk"]
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """A row of scores: a measure under the name it was asked for by, or what is said of it under NAME.PART."""
 
@@ -47,7 +48,7 @@ class Row:
         return f"{self.name}.{self.part}" if self.part else self.name
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class RunScores:
     """The scores of one run: one row a measure, one column a query; NaN where a query was skipped."""
 
@@ -93,7 +94,7 @@ class RunScores:
         )
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Scores:
     """What `evaluate` gives: a value for each run, measure and query.
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice
 from typing import Any, TypeVar
@@ -25,6 +24,7 @@ from cranfield.formats.opening import Input, PathLike, display_name
 from cranfield.formats.trec import read_trec_run
 from cranfield.formats.values import stop
 from cranfield.judged import Extras, Hits, Joining, JudgedRun, Sources, assemble, find_hits, judge
+from cranfield.records import entity, record
 
 STRETCH = 8 << 20  # of a file, for one thread at a time
 PIECE = 1 << 20  # of a stretch, small enough for the processor's cache
@@ -43,7 +43,7 @@ class NotContiguous(Exception):
     """The lines of a query are not together."""
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class _Part:
     """The hits of the queries in a block, and the queries without judgments."""
 
@@ -56,7 +56,7 @@ def is_streamable(joining: Joining) -> bool:
     return joining.rank_by == "score" and joining.ties in _TIES
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Joined:
     """A run joined with qrels, and what is to be said of the run."""
 
@@ -70,7 +70,7 @@ class Joined:
         return cls(judge(qrels, run, joining, extras), run.name, run.origin, run.notes)
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class Joiner:
     """Joins runs with qrels wherever they are, without reading them as a whole where that can be avoided."""
 
@@ -226,7 +226,7 @@ def _free_memory() -> int | None:
         return None
 
 
-@dataclass(frozen=True, eq=False)
+@entity
 class _Stretch:
     """What became of a stretch of lines: the first and the last query may go on in the stretches around it."""
 
@@ -307,7 +307,7 @@ def join_lines(
     return head, tail, _Part(hits, [query for query in run.queries if query not in place])
 
 
-@dataclass(frozen=True)
+@record
 class _Lines:
     """A block of lines, as the readers of files want them."""
 

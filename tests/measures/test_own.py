@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,6 @@ from cranfield.measures.base import CUTOFF, Parameter
 
 """
 WEIGHTED = """
-@dataclass(frozen=True, repr=False)
 class Weighted(Measure):
     '''A weight for each relevant document.'''
 
@@ -172,9 +172,14 @@ def test_values_that_are_none_are_refused(tmp_path: Path, returned: str, says: s
     assert error(f"{file}:Mine") == f"{file}: Mine {says}"
 
 
-def test_a_class_without_the_decorator_is_told_how_to_mend_it(tmp_path: Path) -> None:
-    file = written(tmp_path, "class Mine(Measure):\n    cutoff: int | None = None\n")
-    assert "write @dataclass(frozen=True, repr=False) above it" in error(f"{file}:Mine@5")
+@pytest.mark.parametrize("decorator", ["", "@dataclass(frozen=True)\n", "@dataclass(frozen=True, repr=False)\n"])
+def test_a_measure_may_but_need_not_be_decorated_as_a_dataclass(tmp_path: Path, decorator: str) -> None:
+    file = written(tmp_path, decorator + WEIGHTED.lstrip())
+    measure, plain = parse_measure(f"{file}:Weighted(weight=3)@5"), parse_measure(f"{file}:Weighted")
+    assert measure == parse_measure(str(measure)) != plain
+    assert str(measure) == "Weighted(weight=3)@5" and {measure: 1}[parse_measure(str(measure))] == 1
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        measure.weight = 4  # type: ignore[attr-defined]
 
 
 def test_a_parameter_must_be_described(tmp_path: Path) -> None:

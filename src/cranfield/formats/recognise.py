@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from cranfield.collection import shown
 from cranfield.errors import FormatError
 from cranfield.formats.opening import BLOCK, UTF8_BOM
 from cranfield.formats.rows import DOC, GRADE, QUERY, RANK, RELEVANT, RETRIEVED, SCORE, column
 from cranfield.formats.values import GRADE_WORDS, text
+from cranfield.records import record
 
 RUN_FORMATS = {
     "trec": "six columns: query Q0 doc rank score tag",
@@ -49,7 +49,7 @@ MOST_ROWS = 200  # that are looked at for the number of columns
 Row = list[bytes]
 
 
-@dataclass(frozen=True)
+@record
 class Recognised:
     """A format and the reason to think so."""
 

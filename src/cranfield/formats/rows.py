@@ -12,6 +12,7 @@ import numpy as np
 
 from cranfield.collection import Ints, OnDuplicate, Origin, Qrels, Run
 from cranfield.errors import InputError
+from cranfield.records import record
 
 # the most specific name first: a PyTerrier frame has both `qid` and `query`, the latter being the text
 QUERY = ("query_id", "queryid", "qid", "q_id", "topic_id", "topicid", "topic", "query")
@@ -48,7 +49,7 @@ RELEVANT = (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Note:
     """Something worth saying of what was read, and the line of the first such thing where there is one."""
 

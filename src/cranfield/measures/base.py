@@ -10,10 +10,9 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from cranfield.core import core
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.judged import JudgedRun, are_doubles
 from cranfield.measures.homes import FAMILIES, HOME
+from cranfield.records import define_fields, record
 
 Aggregate = Literal["mean", "geometric", "sum", "run"]
 # What the common tests (tests/measures/test_every_measure.py) expect of a measure unless its `lacks` says why not:
@@ -69,7 +69,7 @@ class Registry(dict[str, "type[Measure]"]):
 REGISTRY = Registry()
 
 
-@dataclass(frozen=True)
+@record
 class Parameter:
     """What a parameter may be, and what it is for."""
 
@@ -199,11 +199,12 @@ JUDGED_ONLY = Flag("leave documents without a judgment out of the ranking first"
 REPEATS = Flag("count documents that repeat another; if not, they earn nothing and the ideal has each group once")
 
 
-@dataclass(frozen=True)
+@dataclass_transform(frozen_default=True)
+@record
 class Measure:
     """Base of all measures.
 
-    Subclasses are frozen dataclasses whose fields are the parameters. A parameter that is None is not given.
+    Subclasses are records (frozen dataclasses) whose fields are the parameters. A parameter that is None is not given.
     A value is a sum of terms, one for each hit, divided by a normaliser: a measure gives these two, and so is
     explained by the same numbers that compute it.
     """
@@ -252,6 +253,7 @@ class Measure:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
+        define_fields(cls)
         gain = cls.parameters.get("gain", GAIN)
         cls.parameters = {**cls.parameters, "gain": gain, "judged_only": JUDGED_ONLY, "repeats": REPEATS}
         if cls.__dict__.get("name"):

@@ -155,7 +155,6 @@ def _other_ranks(both: Both) -> Any:
     return np.array([first.get(doc) for doc in both.own.items], dtype=object)
 
 
-@dataclass(frozen=True, repr=False)
 class RBO(_Between):
     """How much two rankings overlap at every depth, the first depths most."""
 
@@ -247,7 +246,6 @@ class RBO(_Between):
         return [*depths, {"what": "all depths beyond both lists", "term": float(terms[-1])}]
 
 
-@dataclass(frozen=True, repr=False)
 class Tau(_Between):
     """Whether two runs put the documents they share in the same order: 1 the same, −1 the reverse."""
 
@@ -307,7 +305,6 @@ class Tau(_Between):
         }
 
 
-@dataclass(frozen=True, repr=False)
 class TauAP(_Between):
     """Whether two runs put the documents they share in the same order, where the top counts most."""
 
@@ -372,7 +369,6 @@ class TauAP(_Between):
         return _spread(np.zeros(len(own)) if terms is None else terms, own, len(both.own))
 
 
-@dataclass(frozen=True, repr=False)
 class Overlap(_Between):
     """The share of the first k documents that two runs have in common."""
 

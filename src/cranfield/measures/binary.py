@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -25,7 +24,6 @@ _ROUNDING = Parameter(
 )
 
 
-@dataclass(frozen=True, repr=False)
 class _Ranked(Measure):
     """A measure of a ranking that knows relevant and not relevant."""
 
@@ -53,7 +51,6 @@ class _Ranked(Measure):
         return np.where(self.hits(judged), inside, 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class _Cut(_Ranked):
     """A measure of the first k documents of a ranking."""
 
@@ -177,7 +174,6 @@ class Success(_Cut):
         return value
 
 
-@dataclass(frozen=True, repr=False)
 class AP(_Cut):
     """The mean, over the relevant documents, of the precision at the rank of each."""
 
@@ -332,7 +328,6 @@ class Breakeven(Rprec):
     reference: ClassVar = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"
 
 
-@dataclass(frozen=True, repr=False)
 class SearchLength(_Ranked):
     """How many non-relevant documents come before the relevant one (or the n-th) that is wanted; less is better."""
 
@@ -393,7 +388,6 @@ class SearchLength(_Ranked):
         return np.where(found >= self.wanted, length, judged.retrieved - found)
 
 
-@dataclass(frozen=True, repr=False)
 class IPrec(_Ranked):
     """The best precision at any recall of at least the given one."""
 
@@ -457,7 +451,6 @@ class _Points(Parameter):
         return super().check(name, value)
 
 
-@dataclass(frozen=True, repr=False)
 class InterpolatedAP(_Ranked):
     """The mean of the interpolated precision at evenly spaced recall points, 11 unless said otherwise."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -51,7 +50,6 @@ class NumQ(_Count):
         return [{"what": "the query itself", "term": 1.0}]
 
 
-@dataclass(frozen=True, repr=False)
 class NumRet(_Count):
     """How many documents were retrieved; with `rel`, how many of at least that grade."""
 
@@ -92,7 +90,6 @@ class NumRet(_Count):
         return {"counted so far": judged.running(self.terms(judged) > 0)}
 
 
-@dataclass(frozen=True, repr=False)
 class NumRel(_Count):
     """How many documents are judged relevant."""
 
@@ -124,7 +121,6 @@ class NumRel(_Count):
         return [{"what": "relevant, but not retrieved", "term": float(missed)}]
 
 
-@dataclass(frozen=True, repr=False)
 class NumRelRet(_Count):
     """How many relevant documents were retrieved."""
 
@@ -149,7 +145,6 @@ class NumRelRet(_Count):
         return {"relevant so far": judged.running(self.terms(judged) > 0)}
 
 
-@dataclass(frozen=True, repr=False)
 class NumNonrelJudgedRet(_Count):
     """How many documents were retrieved that are judged, but not relevant."""
 

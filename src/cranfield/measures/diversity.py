@@ -63,7 +63,6 @@ class _Subtopics:
         return np.array([len(group) for group in groups], dtype=np.float64)
 
 
-@dataclass(frozen=True, repr=False)
 class _Diverse(Measure):
     """A measure that tells subtopics apart."""
 
@@ -114,7 +113,6 @@ class _Diverse(Measure):
         return {"subtopics": np.array(shown, dtype=object)}
 
 
-@dataclass(frozen=True, repr=False)
 class _Novel(_Diverse):
     """A measure in which each further document on a subtopic is worth less."""
 
@@ -161,7 +159,6 @@ class _Novel(_Diverse):
         return super().columns(judged) | columns
 
 
-@dataclass(frozen=True, repr=False)
 class _NovelCut(_Novel):
     """One that looks at the first k documents."""
 
@@ -191,7 +188,6 @@ class _OfIdeal(_Novel):
         return super().columns(judged) | {"ideal": self.ideal_sums(judged, getattr(self, "cutoff", None))}
 
 
-@dataclass(frozen=True, repr=False)
 class _Collective(_NovelCut):
     """One that divides by what documents relevant to all subtopics would reach, in any collection."""
 
@@ -358,7 +354,6 @@ class nERR_IA(_NovelCut, _OfIdeal):
         return self.inside(rank, 1 / rank.astype(np.float64))
 
 
-@dataclass(frozen=True, repr=False)
 class NRBP(_Novel):
     """Rank-biased precision in which a repeated subtopic is worth less each time."""
 
@@ -426,7 +421,6 @@ class nNRBP(NRBP, _OfIdeal):
         return self.ideal(judged)
 
 
-@dataclass(frozen=True, repr=False)
 class AP_IA(_Diverse):
     """The mean of the average precision over the subtopics."""
 
@@ -483,7 +477,6 @@ class AP_IA(_Diverse):
         return self.sizes(judged)
 
 
-@dataclass(frozen=True, repr=False)
 class P_IA(_Diverse):
     """The mean of the precision at k over the subtopics."""
 
@@ -540,7 +533,6 @@ class P_IA(_Diverse):
         return (rank <= (self.cutoff or MANY)).astype(np.float64)
 
 
-@dataclass(frozen=True, repr=False)
 class StRecall(_Diverse):
     """The share of the subtopics that some document among the first k is relevant to."""
 

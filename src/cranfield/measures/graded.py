@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +18,6 @@ _JARVELIN = "Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR tec
 DISCOUNTS = ("log(1+i)", "log(max(i,base))", "1/i")
 
 
-@dataclass(frozen=True, repr=False)
 class Gained(Measure):
     """A measure that gives each grade a gain."""
 
@@ -85,7 +83,6 @@ class Gained(Measure):
         return np.maximum(gains, 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class CG(Gained):
     """The sum of the gains of the first k documents."""
 
@@ -182,7 +179,6 @@ class NCG(CG):
         return super().columns(judged) | {"ideal": ideal_at(judged, self.ideal_terms(judged))}
 
 
-@dataclass(frozen=True, repr=False)
 class DCG(CG):
     """The sum of the gains of the first k documents, each divided by a discount that grows with its rank."""
 
@@ -393,7 +389,6 @@ class nDCG_rel(_WholeList):
         return np.where(judged.total(self._at(judged)) + missed > 0, missed, 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class Rndcg(_WholeList):
     """The mean of nDCG at the ranks where the gain of the best ranking falls, and at the end of the list."""
 
@@ -513,7 +508,6 @@ class G(Gained):
         return ideal_at(judged, np.maximum(self.ideal_gains(judged), 1.0)) + np.maximum(judged.rank - known, 0)
 
 
-@dataclass(frozen=True, repr=False)
 class BinG(Measure):
     """For each relevant document, a discount that grows with the non-relevant documents above it only."""
 

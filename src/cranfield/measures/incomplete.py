@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +12,6 @@ from cranfield.measures.base import CUTOFF, REL, Measure, share
 from cranfield.measures.ties import mean_weight
 
 
-@dataclass(frozen=True, repr=False)
 class Bpref(Measure):
     """How seldom judged non-relevant documents stand above relevant ones; unjudged documents do not matter."""
 
@@ -66,7 +64,6 @@ class Bpref(Measure):
         return judged.running((judged.grade >= 0) & (judged.grade < self.lowest_relevant))
 
 
-@dataclass(frozen=True, repr=False)
 class Judged(Measure):
     """The share of the first k documents that has a judgment."""
 
@@ -110,7 +107,6 @@ class Judged(Measure):
         return np.where(judged.grade >= 0, inside, 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class InfAP(Measure):
     """Average precision estimated from a sample of the pool: a negative grade means pooled, but not judged."""
 
@@ -172,7 +168,6 @@ class InfAP(Measure):
         return relevant, others, unjudged
 
 
-@dataclass(frozen=True, repr=False)
 class Unjudged(Measure):
     """The share of the first k documents that has no judgment."""
 

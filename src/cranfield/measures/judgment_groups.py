@@ -126,7 +126,6 @@ class _OverGroups(Measure):
         return sums / np.maximum(groups, 1)
 
 
-@dataclass(frozen=True, repr=False)
 class GroupAP(_OverGroups):
     """The mean of average precision over the assessors (or groups of them) of a query."""
 
@@ -153,7 +152,6 @@ class GroupAP(_OverGroups):
         return AP(rel=self.rel, judged_only=self.judged_only)
 
 
-@dataclass(frozen=True, repr=False)
 class GroupP(_OverGroups):
     """The mean of precision at k over the assessors (or groups of them) of a query."""
 
@@ -182,7 +180,6 @@ class GroupP(_OverGroups):
         return self.of_group().rank_weights(n)
 
 
-@dataclass(frozen=True, repr=False)
 class GroupRprecMult(_OverGroups):
     """The mean of precision at a multiple of R over the assessors (or groups of them) of a query."""
 

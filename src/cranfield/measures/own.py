@@ -6,13 +6,12 @@ import dataclasses
 import os
 import re
 import sys
-from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
-from typing import get_origin
 
 from cranfield.errors import InputError, MeasureError
 from cranfield.measures.base import Measure, own_error
+from cranfield.records import record
 from cranfield.wording import listed
 
 _NAMED = re.compile(r"(?P<file>.+?\.py):(?P<measure>.+)", re.DOTALL)
@@ -40,7 +39,7 @@ def own_measure(file: str, name: str) -> type[Measure]:
     raise MeasureError(f"{file}: there is no measure {name!r}: {has}.")
 
 
-@dataclass(frozen=True)
+@record
 class _Definitions:
     """What a file defines: measures, and the names of all else."""
 
@@ -86,17 +85,9 @@ def _is_own(kind: object, module: ModuleType) -> bool:
 def _finish(name: str, kind: type[Measure], file: str) -> None:
     """Say where a measure comes from, and name it for its class where it has no name of its own."""
     kind.source = file
-    loose = [key for key, hint in kind.__dict__.get("__annotations__", {}).items() if not _is_class_variable(hint)]
-    missing = [key for key in loose if key not in kind.__dataclass_fields__]
-    if missing:
-        raise InputError(f"{name} is no dataclass: write @dataclass(frozen=True, repr=False) above it.", file)
     undescribed = [field.name for field in dataclasses.fields(kind) if field.name not in kind.parameters]
     if undescribed:
         raise InputError(f"{name} does not describe {listed(undescribed)} in its `parameters`.", file)
     if not kind.__dict__.get("name") and not name.startswith("_"):
         kind.name = name
         kind.register()
-
-
-def _is_class_variable(hint: object) -> bool:
-    return "ClassVar" in hint if isinstance(hint, str) else "ClassVar" in str(get_origin(hint) or hint)

@@ -32,7 +32,6 @@ class _Depth(Parameter):
         return f"{super().range()}, or '{LONGEST}'"
 
 
-@dataclass(frozen=True, repr=False)
 class Compat(Measure):
     """How much the ranking overlaps with the ideal one at every depth, the first depths most."""
 
@@ -218,7 +217,6 @@ class CompatByScore(Compat):
         return [number for *_, number in order]
 
 
-@dataclass(frozen=True, repr=False)
 class DivCompat(Compat):
     """How much the ranking overlaps with one that covers all subtopics in turn, the first depths most."""
 
@@ -296,7 +294,6 @@ class DivCompat(Compat):
         return min(int(longest), max(int(judged.retrieved[i]), length))
 
 
-@dataclass(frozen=True, repr=False)
 class PGC(Compat):
     """How much the ranking overlaps with the order that preferences between documents make, the first depths most."""
 
@@ -352,7 +349,6 @@ class PGC(Compat):
         return ranks
 
 
-@dataclass(frozen=True, repr=False)
 class Accuracy(Measure):
     """The chance that of a relevant and a non-relevant document among the first k, the relevant one comes first."""
 

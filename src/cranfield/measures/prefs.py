@@ -193,7 +193,6 @@ def _won(fulfilled: Any, query: Preferring) -> Floats:
     return won
 
 
-@dataclass(frozen=True, repr=False)
 class Prefs(_OfPreferences):
     """The share of the judges' preferences that the ranking fulfils."""
 
@@ -296,7 +295,6 @@ class Prefs(_OfPreferences):
         return ratios
 
 
-@dataclass(frozen=True, repr=False)
 class PrefsRnonrel(_OfPreferences):
     """The share of preferences fulfilled if each group had as many documents that are not relevant as relevant ones."""
 
@@ -377,7 +375,6 @@ class PrefsRnonrel(_OfPreferences):
         return np.asarray(pairs & counting(len(found), group.retrieved, self.which))
 
 
-@dataclass(frozen=True, repr=False)
 class NumPrefs(_OfPreferences):
     """How many preferences the judges have expressed, or how many of them the ranking fulfils."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -43,7 +42,6 @@ class HitRate(Success):
     reference: ClassVar = "Deshpande & Karypis, Item-based top-N recommendation algorithms, TOIS 22, 2004"
 
 
-@dataclass(frozen=True, repr=False)
 class MAPk(AP):
     """The average precision of the first k items, out of the best there could be among k."""
 
@@ -71,7 +69,6 @@ class MAPk(AP):
     required: ClassVar = ("cutoff",)
 
 
-@dataclass(frozen=True, repr=False)
 class _Lists(Measure):
     """A measure of what is shown, whether it is relevant or not."""
 
@@ -92,7 +89,6 @@ class _Lists(Measure):
         return whole_list(judged, i, self.judged_only, tied)
 
 
-@dataclass(frozen=True, repr=False)
 class _OfCatalogue(_Lists):
     """A measure of how much of the catalogue a run shows."""
 

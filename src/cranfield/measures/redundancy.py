@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,6 @@ from cranfield.measures.ties import none_in_top
 FactsOf = Mapping[str, frozenset[str]]
 
 
-@dataclass(frozen=True, repr=False)
 class FactRecall(Measure):
     """The share of a query's facts (or entities) that are in one of the first k documents."""
 

@@ -86,7 +86,6 @@ class _Seen:
         return float(sum((self.pooled * self.chance).tolist()))
 
 
-@dataclass(frozen=True, repr=False)
 class _Stratified(Measure):
     """A measure of a ranking against a stratified sample."""
 
@@ -123,7 +122,6 @@ class _Stratified(Measure):
         return {"stratum": names}
 
 
-@dataclass(frozen=True, repr=False)
 class _StratifiedBinary(_Stratified):
     """One that knows relevant and not relevant."""
 
@@ -298,7 +296,6 @@ class infNDCG(_Stratified):
             start += number
 
 
-@dataclass(frozen=True, repr=False)
 class iP(_StratifiedBinary):
     """Precision at k estimated from a stratified sample of the pool."""
 
@@ -344,7 +341,6 @@ class iP(_StratifiedBinary):
         return np.full(judged.n, float(self.cutoff or 1))
 
 
-@dataclass(frozen=True, repr=False)
 class infIPrec(_StratifiedBinary):
     """Interpolated precision at a recall point estimated from a stratified sample of the pool."""
 
@@ -525,7 +521,6 @@ class _Draw:
         return np.divide(1.0, self.chance, out=np.zeros(len(self.chance)), where=self.relevant(rel))
 
 
-@dataclass(frozen=True, repr=False)
 class _Drawn(Measure):
     """A measure of a ranking against documents drawn with known chances."""
 
@@ -568,7 +563,6 @@ class _Drawn(Measure):
         return chance
 
 
-@dataclass(frozen=True, repr=False)
 class _DrawnBinary(_Drawn):
     """One that knows relevant and not relevant."""
 
@@ -730,7 +724,6 @@ class varAP(_DrawnBinary):
         return sums
 
 
-@dataclass(frozen=True, repr=False)
 class statP(_DrawnBinary):
     """Precision at k estimated from documents drawn with known chances."""
 
@@ -819,7 +812,6 @@ class statRprec(_DrawnBinary):
         return np.floor(self.relevant(judged) + 0.5)
 
 
-@dataclass(frozen=True, repr=False)
 class statNDCG(_Drawn):
     """nDCG over the documents that were drawn, with gain 2^grade − 1."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -22,7 +21,6 @@ _TREC_EVAL = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experime
 _CLEVERDON = "Cleverdon, Mills & Keen, Factors determining the performance of indexing systems, 1966"
 
 
-@dataclass(frozen=True, repr=False)
 class _OfSet(Measure):
     """A measure of the retrieved set: no order, so no ties."""
 
@@ -45,7 +43,6 @@ class _OfSet(Measure):
         return {"relevant so far": judged.running(judged.grade >= self.lowest_relevant)}
 
 
-@dataclass(frozen=True, repr=False)
 class SetP(_OfSet):
     """The share of the retrieved documents that is relevant."""
 
@@ -85,7 +82,6 @@ class SetP(_OfSet):
         return np.minimum(retrieved, judged.relevant(self.lowest_relevant)) if self.relative else retrieved
 
 
-@dataclass(frozen=True, repr=False)
 class SetRelP(SetP):
     """The share of the retrieved documents that is relevant, of the highest share a set of this size can have."""
 
@@ -121,7 +117,6 @@ class SetR(_OfSet):
         return judged.relevant(self.lowest_relevant)
 
 
-@dataclass(frozen=True, repr=False)
 class SetF(_OfSet):
     """The weighted harmonic mean of precision and recall; β > 1 favours recall."""
 
@@ -189,7 +184,6 @@ class SetAP(_OfSet):
         return judged.retrieved * judged.relevant(self.lowest_relevant)
 
 
-@dataclass(frozen=True, repr=False)
 class _OfCollection(_OfSet):
     """A measure that also counts what was rightly left out, and so needs the size of the collection."""
 
@@ -224,7 +218,6 @@ class _Docs(Parameter):
         return f"{super().range()}, or '{RETRIEVED}'"
 
 
-@dataclass(frozen=True, repr=False)
 class Fallout(_OfCollection):
     """The share of the non-relevant documents that was retrieved, or is among the first k; less is better."""
 
@@ -351,7 +344,6 @@ class _Coefficients(Parameter):
         return "four numbers"
 
 
-@dataclass(frozen=True, repr=False)
 class Utility(_OfSet):
     """What the retrieved set is worth if every document, found or missed, has its price."""
 

@@ -7,12 +7,12 @@ relevant document. Every order of the group is equally likely.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from cranfield.collection import Floats, Ints
 from cranfield.judged import Bools, JudgedRun
+from cranfield.records import record
 
 
 def mean_weight(judged: JudgedRun, weight: Callable[[Ints], Floats]) -> Floats:
@@ -27,7 +27,7 @@ def mean_weight(judged: JudgedRun, weight: Callable[[Ints], Floats]) -> Floats:
     return np.where(judged.tie_size > 1, np.repeat(mean, np.diff(np.append(heads, len(alone)))), alone)
 
 
-@dataclass(frozen=True)
+@record
 class Groups:
     """The groups of equal scores that hold a relevant document, in rank order within each query."""
 

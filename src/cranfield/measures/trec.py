@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -55,7 +54,6 @@ class RelativeP(P):
         return None  # R has a say
 
 
-@dataclass(frozen=True, repr=False)
 class RprecMult(Rprec):
     """The precision after some multiple of R documents, R being the number of relevant documents."""
 
@@ -88,7 +86,6 @@ class RprecMult(Rprec):
         return share(self.expected_found(judged, documents[judged.query]), documents)
 
 
-@dataclass(frozen=True, repr=False)
 class YAAP(Measure):
     """The sum of precisions at relevant documents against what is missing to the best, as a logarithm."""
 
@@ -187,7 +184,6 @@ class GMBpref(Bpref):
         return Bpref.formula
 
 
-@dataclass(frozen=True, repr=False)
 class TrecRBP(Gained):
     """Rank-biased precision as trec_eval 10 has it: gains are brought to 0…1 query by query."""
 
@@ -251,7 +247,6 @@ class TrecRBP(Gained):
         return found[0], found[1]
 
 
-@dataclass(frozen=True, repr=False)
 class TrecRBPResidual(Measure):
     """How much higher rank-biased precision could be if all that is unjudged were relevant, as trec_eval 10 has it."""
 

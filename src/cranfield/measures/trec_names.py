@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 from cranfield.errors import MeasureError
 from cranfield.measures.base import REGISTRY, Measure
+from cranfield.records import record
 
 Named = tuple[str, Measure]
 Pairs = list[tuple[str, float]]
@@ -72,7 +72,7 @@ TrecRBP = _Later("TrecRBP")
 TrecRBPResidual = _Later("TrecRBPResidual")
 
 
-@dataclass(frozen=True)
+@record
 class Family:
     """What a name of trec_eval stands for: one measure, or one for each of its parameters.
 

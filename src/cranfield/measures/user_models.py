@@ -86,7 +86,6 @@ class Walk:
     stop: Floats  # L: the chance that it is the last one read
 
 
-@dataclass(frozen=True, repr=False)
 class UserModel(Measure):
     """A measure of the C/W/L framework; a subclass says with what chance a user goes on from each rank."""
 
@@ -419,7 +418,6 @@ class _FixedWeights(UserModel):
         return np.asarray(walk.weight[0] if self.value == "EU" else _read(walk))
 
 
-@dataclass(frozen=True, repr=False)
 class RBP(_FixedWeights):
     """The gain per document of a user who goes on from each document with the same probability p."""
 
@@ -527,7 +525,6 @@ class RBP(_FixedWeights):
         return min(super()._last_rank, self.cutoff or MANY)
 
 
-@dataclass(frozen=True, repr=False)
 class ERR(Measure):
     """The expected reciprocal of the rank at which a user is satisfied; the better a document, the likelier it is."""
 
@@ -587,7 +584,6 @@ class ERR(Measure):
         return reach
 
 
-@dataclass(frozen=True, repr=False)
 class SDCG(_FixedWeights):
     """The discounted cumulated gain of the first k documents, as a share of what k documents that gain 1 would have."""
 
@@ -626,7 +622,6 @@ class SDCG(_FixedWeights):
         return np.where(lists.rank < (self.cutoff or 1), np.log(lists.rank + 1) / np.log(lists.rank + 2), 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class INST(UserModel):
     """The gain per document of a user who wants T documents' worth of gain and adapts to what was found."""
 
@@ -662,7 +657,6 @@ class INST(UserModel):
         return _growing(lists.rank + 2 * self.T - lists.gain_so_far)
 
 
-@dataclass(frozen=True, repr=False)
 class INSQ(_FixedWeights):
     """The gain per document of a user who wants T documents and is likelier to go on the further down."""
 
@@ -688,7 +682,6 @@ class INSQ(_FixedWeights):
         return _growing(lists.rank + 2 * self.T)
 
 
-@dataclass(frozen=True, repr=False)
 class BPM(UserModel):
     """The gain per document of a user who reads until a gain of T is had or k documents are read."""
 
@@ -723,7 +716,6 @@ class BPM(UserModel):
         return goes_on.astype(np.float64)
 
 
-@dataclass(frozen=True, repr=False)
 class BPMD(BPM):
     """The gain per document of a user who reads until enough was gained, where good documents raise what is enough."""
 
@@ -766,7 +758,6 @@ class BPMD(BPM):
         return (wants_more & (lists.cost_so_far < (self.cutoff or 1))).astype(np.float64)
 
 
-@dataclass(frozen=True, repr=False)
 class NPV(_FixedWeights):
     """The gain per document where each rank's gain is discounted at a rate, as money to be had later is."""
 
@@ -793,7 +784,6 @@ class NPV(_FixedWeights):
         return np.full(len(lists.rank), 1 / (1 + self.r))
 
 
-@dataclass(frozen=True, repr=False)
 class SET(_FixedWeights):
     """The gain per document of the first k, each rank weighing what it adds to a benefit that grows as rank^β."""
 
@@ -852,7 +842,6 @@ class _ByCost(UserModel):
         return self._blank_weights(n)
 
 
-@dataclass(frozen=True, repr=False)
 class TBG(_ByCost):
     """The gain per document of users half of whom are gone after each half-life of reading."""
 
@@ -888,7 +877,6 @@ class TBG(_ByCost):
         return np.exp2(-(lists.cost_so_far - lists.cost) / self.halflife)
 
 
-@dataclass(frozen=True, repr=False)
 class U(_ByCost):
     """The gain per document of users whose attention falls in a line to nothing after L characters of reading."""
 
@@ -925,7 +913,6 @@ class U(_ByCost):
         return np.where((lists.rank < len(lists.rank)) | (len(lists.rank) == 1), weights, 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class IFT(UserModel):
     """The gain per document of a forager, who leaves when enough was found or it comes too slowly."""
 
@@ -999,7 +986,6 @@ class IFT(UserModel):
         return {"goal": goal, "rate": rate, "both": goal * rate}[self.stop]
 
 
-@dataclass(frozen=True, repr=False)
 class NERR8(UserModel):
     """The gain per document of a user who stops with the gain of each document as probability, and at rank k."""
 
@@ -1053,7 +1039,6 @@ class NERR9(NERR8):
         return super().continuation(lists) * (lists.rank / (lists.rank + 1))
 
 
-@dataclass(frozen=True, repr=False)
 class NERR10(UserModel):
     """The gain per document of a user who stops with a document's gain as probability, or else goes on with p."""
 
@@ -1082,7 +1067,6 @@ class NERR10(UserModel):
         return self.p * (1 - lists.gain)
 
 
-@dataclass(frozen=True, repr=False)
 class NERR11(UserModel):
     """The gain per document of a user who stops with the gain of each document as probability, or else as in INSQ."""
 
@@ -1112,7 +1096,6 @@ class NERR11(UserModel):
         return _growing(lists.rank + 2 * self.T) * (1 - lists.gain)
 
 
-@dataclass(frozen=True, repr=False)
 class CWL_P(_FixedWeights):
     """The gain per document of the first k: precision with graded gains, and with the framework's other values."""
 
@@ -1135,7 +1118,6 @@ class CWL_P(_FixedWeights):
         return (lists.rank < (self.cutoff or 1)).astype(np.float64)
 
 
-@dataclass(frozen=True, repr=False)
 class CWL_RR(UserModel):
     """The gain per document of a user who stops at the first document that gains anything."""
 
@@ -1164,7 +1146,6 @@ class CWL_RR(UserModel):
         return np.where(lists.gain_so_far == 0, 1.0, 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class CWL_AP(UserModel):
     """Average precision over the gain that was retrieved, which cwl_eval calls AP."""
 
@@ -1202,7 +1183,6 @@ class CWL_AP(UserModel):
         return share(after, ahead)
 
 
-@dataclass(frozen=True, repr=False)
 class TrAP(UserModel):
     """Average precision over all relevant documents, with graded gains, which cwl_eval calls TrAP."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from cranfield.collection import Origin
+from cranfield.records import record
 from cranfield.report import tables
 from cranfield.report.tables import Cell, Table, number
 from cranfield.scores import RunScores, Scores, whole
@@ -18,7 +19,7 @@ Row = tuple[str, str, str, float]
 PLACES = 4
 
 
-@dataclasses.dataclass(frozen=True)
+@record
 class Block:
     """The values of one measure and one run: of queries, of groups of queries (`all:GROUP`), and of all."""
 

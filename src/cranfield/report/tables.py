@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
-if TYPE_CHECKING:
-    from rich.text import Text
+from cranfield.records import record
 
 MISSING = "–"
 
 
-@dataclass(frozen=True)
+@record
 class Cell:
     """What stands in a place of a table."""
 
@@ -24,7 +20,7 @@ class Cell:
     below: str = ""  # small print, such as an interval
 
 
-@dataclass(frozen=True)
+@record
 class Table:
     """Rows of cells below a header; the first column holds names."""
 
@@ -32,13 +28,18 @@ class Table:
     header: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
-    def widths(self) -> list[int]:
-        """How wide each column is in plain text."""
-        columns = zip(*self.rows, strict=True) if self.rows else [() for _ in self.header]
-        return [
-            max([len(head), *(max(len(cell.text) + 1, len(cell.below)) for cell in column)])
-            for head, column in zip(self.header, columns, strict=True)
-        ]
+    def widths(self, styled: bool = False) -> list[int]:
+        """How wide each column is; without styles a figure may have a mark."""
+        found = []
+        for i, head in enumerate(self.header):
+            mark = 1 if not styled and self.has_best(i) else 0
+            cells = [columns(text) + mark for row in self.rows for text in (row[i].text, row[i].below) if text]
+            found.append(max([columns(head), *cells]))
+        return found
+
+    def has_best(self, i: int) -> bool:
+        """Whether some cell of a column is the best."""
+        return any(row[i].best for row in self.rows)
 
     def fitted(self, width: int) -> list[Table]:
         """The table, or several with the same first column, each no wider than `width`."""
@@ -71,36 +72,56 @@ def number(value: float | None, places: int) -> str:
 
 def terminal(tables: Sequence[Table], width: int, styled: bool) -> str:
     """Tables as text for people; where there are no styles, an asterisk marks the best."""
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    # the console's own colour system would ask the environment; whoever calls has done so
-    out = io.StringIO()
-    console = Console(
-        file=out, width=width, force_terminal=styled, no_color=True, highlight=False, legacy_windows=False
-    )
-    for table in (part for whole in tables for part in whole.fitted(width)):
-        if table.title:
-            console.print(Text(table.title, style="bold"), soft_wrap=True)
-        grid = RichTable(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-        for i, head in enumerate(table.header):
-            grid.add_column(head, justify="left" if i == 0 else "right", no_wrap=True)
-        for row in table.rows:
-            grid.add_row(*(_rich(cell, styled, first=i == 0) for i, cell in enumerate(row)))
-        console.print(grid)
-        console.print()
-    return "\n".join(line.rstrip() for line in out.getvalue().rstrip("\n").split("\n")) + "\n"
+    parts = (part for whole in tables for part in whole.fitted(width))
+    return "\n\n".join("\n".join(_lines(part, styled)) for part in parts) + "\n"
 
 
-def _rich(cell: Cell, styled: bool, first: bool) -> Text:
-    from rich.text import Text
+def _lines(table: Table, styled: bool) -> Iterator[str]:
+    if table.title:
+        yield _styled(_shown(table.title), "bold", styled)
+    sizes = table.widths(styled)
+    spaces = [" " if not styled and table.has_best(i) else "" for i in range(len(sizes))]
+    yield _line(table.header, ["bold"] * len(sizes), sizes, [""] * len(sizes), styled)
+    for row in table.rows:
+        marks = ["*" if cell.best and not styled else space for cell, space in zip(row, spaces, strict=True)]
+        yield _line([cell.text for cell in row], ["bold" if cell.best else "" for cell in row], sizes, marks, styled)
+        if any(cell.below for cell in row):
+            yield _line([cell.below for cell in row], ["dim"] * len(row), sizes, spaces, styled)
 
-    mark = "" if first or styled else ("*" if cell.best else " ")
-    content = Text(cell.text + mark, style="bold" if cell.best else "")
-    if cell.below:
-        content.append("\n" + cell.below + ("" if first or styled else " "), style="dim not bold")
-    return content
+
+def _line(texts: Sequence[str], styles: Sequence[str], sizes: Sequence[int], ends: Sequence[str], styled: bool) -> str:
+    """One line: names to the left, figures to the right."""
+    cells = []
+    for i, (text, style, size, end) in enumerate(zip(texts, styles, sizes, ends, strict=True)):
+        shown = _shown(text) + (end if text else "")
+        space = " " * (size - columns(shown))
+        cells.append(_styled(shown, style, styled) + space if i == 0 else space + _styled(shown, style, styled))
+    return "  ".join(cells).rstrip()
+
+
+_STYLES = {"bold": "\x1b[1m", "dim": "\x1b[2m"}
+
+
+def _styled(text: str, style: str, styled: bool) -> str:
+    return f"{_STYLES[style]}{text}\x1b[0m" if styled and style and text else text
+
+
+def _shown(text: str) -> str:
+    """Text without the characters that would steer a terminal or break a line."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", "\N{REPLACEMENT CHARACTER}", text)
+
+
+def columns(text: str) -> int:
+    """How many columns of a terminal a text takes.
+
+    >>> columns("nDCG@10"), columns("検索"), columns("e\u0301")
+    (7, 4, 1)
+    """
+    if text.isascii():
+        return len(text)
+    from unicodedata import combining, east_asian_width
+
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def markdown(table: Table) -> str:

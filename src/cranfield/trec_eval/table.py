@@ -177,7 +177,6 @@ def _refuse_shared_parameters(options: Options) -> None:
 # measures as only trec_eval has them: subclasses without a name, so that they are in no list
 
 
-@dataclass(frozen=True, repr=False)
 class AnyRecall(IPrec):
     """Interpolated precision at any recall point, below 0 and above 1 too."""
 
@@ -193,7 +192,6 @@ class _AnyTuple(Parameter):
         return tuple(value)
 
 
-@dataclass(frozen=True, repr=False)
 class AnyPoints(InterpolatedAP):
     """The mean of interpolated precision at any points, in any order: trec_eval expects them to rise."""
 
@@ -232,7 +230,6 @@ def _needed(point: float, judged: JudgedRun, measure: IPrec | InterpolatedAP) ->
     return needed
 
 
-@dataclass(frozen=True, repr=False)
 class WeightedF(SetF):
     """F with β² as it was given, whose root squared may be another number."""
 
@@ -245,7 +242,6 @@ class WeightedF(SetF):
         return self.squared
 
 
-@dataclass(frozen=True, repr=False)
 class AnyMultiple(RprecMult):
     """Precision at any multiple of R; 0 where no document would be read."""
 
@@ -255,7 +251,6 @@ class AnyMultiple(RprecMult):
         return np.maximum(super().normaliser(judged), 0.0)
 
 
-@dataclass(frozen=True, repr=False)
 class AnyGroupMultiple(GroupRprecMult):
     """The same over judgment groups."""
 
@@ -265,26 +260,22 @@ class AnyGroupMultiple(GroupRprecMult):
         return AnyMultiple(rel=self.rel, multiple=self.multiple, judged_only=self.judged_only)
 
 
-@dataclass(frozen=True, repr=False)
 class AnyUtility(Utility):
     """A utility for a collection of any size."""
 
     parameters: ClassVar = {**Utility.parameters, "docs": Parameter("how many documents there are", whole=True)}
 
 
-@dataclass(frozen=True, repr=False)
 class WrongUtility(Utility):
     """A utility with another number of coefficients than four: cannot be computed."""
 
 
-@dataclass(frozen=True, repr=False)
 class AnyRBP(TrecRBP):
     """Rank-biased precision with any p."""
 
     parameters: ClassVar = {**TrecRBP.parameters, "p": Parameter("the chance to go on")}
 
 
-@dataclass(frozen=True, repr=False)
 class AnyResidual(TrecRBPResidual):
     """The residual of rank-biased precision with any p."""
 
