@@ -12,6 +12,7 @@ typedef struct {
     int64_t *rank, *doc, *first, *size;
     double *grade;
     size_t n, room;
+    int grouped; /* whether a hit shares its score with another document, so that first and size tell something */
 } Hits;
 
 static void free_hits(Hits *h) {
@@ -73,6 +74,7 @@ static int add_group(Hits *h, const Rows *r, int64_t query, size_t found) {
         h->doc[h->n] = judged - 1;
         h->first[h->n] = (int64_t)first + 1;
         h->size[h->n] = (int64_t)(stop - first);
+        h->grouped |= stop - first > 1;
         h->grade[h->n++] = r->grades[judged - 1];
     }
     return 1;

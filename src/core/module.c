@@ -162,8 +162,9 @@ static PyObject *hits_as_tuple(const Hits *hits, PyObject *others) {
     return Py_BuildValue("NNNNNNNNNNN", column(hits->query, groups), column(hits->retrieved, groups),
                          column(hits->tied, groups), column(hits->single_tied, groups),
                          column(groups ? hits->starts : none, groups + 1), column(hits->rank, n),
-                         column(hits->grade, n), column(hits->doc, n), column(hits->first, n), column(hits->size, n),
-                         others);
+                         column(hits->grade, n), column(hits->doc, n),
+                         hits->grouped ? column(hits->first, n) : Py_NewRef(Py_None),
+                         hits->grouped ? column(hits->size, n) : Py_NewRef(Py_None), others);
 }
 
 static PyObject *ids_as_list(const Id *ids, size_t n) {
@@ -692,6 +693,7 @@ static PyMethodDef methods[] = {
     {"read_judgments", read_judgments, METH_O, read_judgments_doc},
     {"gather_queries", gather_queries, METH_O, gather_queries_doc},
     {"sums", sums, METH_VARARGS, sums_doc},
+    {"quotients", quotients, METH_VARARGS, quotients_doc},
     {"running", running, METH_VARARGS, running_doc},
     {"shares", shares, METH_VARARGS, shares_doc},
     {NULL, NULL, 0, NULL},

@@ -66,6 +66,36 @@ static PyObject *sums(PyObject *module, PyObject *args) {
     Py_RETURN_NONE;
 }
 
+PyDoc_STRVAR(quotients_doc, "quotients(starts, values, whole, result)\n--\n\n"
+                            "The sum of the values of each query divided by what is whole for it, and 0 where that is "
+                            "0, into result.");
+
+static PyObject *quotients(PyObject *module, PyObject *args) {
+    (void)module;
+    Buffers b;
+    Py_buffer whole;
+    if (!PyArg_ParseTuple(args, "y*y*y*w*", &b.starts, &b.values, &whole, &b.result)) return NULL;
+    int fits = fit(&b, 8, 1);
+    if (fits && (whole.len != b.result.len || !holds_words(&whole))) {
+        PyErr_SetString(PyExc_ValueError, "the sizes of these arrays do not fit together");
+        fits = 0;
+    }
+    if (fits) {
+        const int64_t *starts = b.starts.buf;
+        const double *values = b.values.buf, *below = whole.buf;
+        double *result = b.result.buf;
+        for (Py_ssize_t q = 0; q < b.result.len / 8; q++) {
+            double sum = 0;
+            for (int64_t i = starts[q]; i < starts[q + 1]; i++) sum += values[i];
+            result[q] = below[q] != 0 ? sum / below[q] : 0;
+        }
+    }
+    PyBuffer_Release(&whole);
+    release(&b);
+    if (!fits) return NULL;
+    Py_RETURN_NONE;
+}
+
 PyDoc_STRVAR(running_doc, "running(starts, where, result)\n--\n\n"
                           "How many hits up to and with each one, within its query, satisfy a condition, into result.");
 

@@ -93,8 +93,8 @@ class Hits:
     rank: Ints
     grade: Floats
     doc: Ints
-    tie_first: Ints
-    tie_size: Ints
+    tie_first: Ints | None  # None where no two documents have equal scores
+    tie_size: Ints | None
 
 
 @entity
@@ -151,7 +151,16 @@ class JudgedRun:
         """The query of each hit, as an index."""
         if len(self.queries) == 1:
             return np.zeros(len(self.rank), dtype=np.int64)
-        return np.repeat(np.arange(self.n), np.diff(self.starts))
+        return np.repeat(np.arange(self.n), self._sizes)
+
+    def spread(self, values: Any) -> Any:
+        """What each query has, for each of its hits."""
+        return values.repeat(self._sizes)
+
+    @cached_property
+    def _sizes(self) -> Ints:
+        """The number of hits of each query."""
+        return self.starts[1:] - self.starts[:-1]
 
     @cached_property
     def ideal_query(self) -> Ints:
@@ -165,6 +174,14 @@ class JudgedRun:
         sums = np.empty(len(self.queries))
         core.sums(self.starts, weights, sums)
         return sums
+
+    def quotient(self, weights: Any, whole: Floats) -> Floats:
+        """The sum over the hits of each query divided by what is whole for it, and 0 where that is 0."""
+        if core is None or not are_doubles(weights, whole):
+            return share(self.total(weights), whole)
+        shares = np.empty(len(self.queries))
+        core.quotients(self.starts, weights, whole, shares)
+        return shares
 
     def count(self, where: Bools) -> Floats:
         """How many hits of each query satisfy a condition."""
@@ -364,6 +381,9 @@ def find_hits(qrels: Qrels, run: Run, at: Ints, joining: Joining, dense: bool = 
     )
 
 
+_ONE = np.ones(1, dtype=np.int64)
+
+
 def assemble(hits: Hits, joining: Joining, sources: Sources, name: str, only_in_run: int) -> JudgedRun:
     """A join out of the hits of all queries that a run has in common with the qrels."""
     qrels = sources.qrels
@@ -390,8 +410,8 @@ def assemble(hits: Hits, joining: Joining, sources: Sources, name: str, only_in_
         rank=hits.rank,
         grade=hits.grade,
         doc=hits.doc,
-        tie_first=hits.tie_first,
-        tie_size=hits.tie_size,
+        tie_first=hits.rank if hits.tie_first is None else hits.tie_first,
+        tie_size=np.broadcast_to(_ONE, len(hits.rank)) if hits.tie_size is None else hits.tie_size,
         retrieved=retrieved,
         missing=missing,
         ideal=ideal,
@@ -602,6 +622,16 @@ def are_doubles(*columns: Any) -> bool:
         if type(column) is not np.ndarray or column.dtype is not _DOUBLE or not column.flags.forc or column.ndim != 1:
             return False
     return True
+
+
+def share(part: Floats, whole: Floats | float) -> Floats:
+    """part / whole, and 0 where there is nothing to divide by."""
+    if core is not None and are_doubles(part, whole) and len(part) == len(whole):  # type: ignore[arg-type]
+        shares = np.empty(len(part))
+        core.shares(part, whole, shares)
+        return shares
+    whole = np.broadcast_to(np.asarray(whole, dtype=np.float64), part.shape)
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole != 0)
 
 
 def accumulated(step: np.ufunc, values: Floats, starts: Ints) -> Floats:

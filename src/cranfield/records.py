@@ -71,7 +71,7 @@ def define_fields(cls: Any) -> None:
         if "ClassVar" not in str(hint):
             fields[name] = _field(cls, name, hint)
     cls.__dataclass_fields__, cls.__dataclass_params__ = fields, _PARAMS
-    cls._names = tuple(fields)
+    cls._names, cls._is_checked = tuple(fields), hasattr(cls, "__post_init__")
     cls._defaults = {f.name: f.default for f in fields.values() if f.default is not dataclasses.MISSING}
     cls._factories = {
         f.name: f.default_factory for f in fields.values() if f.default_factory is not dataclasses.MISSING
@@ -92,22 +92,25 @@ def _field(cls: Any, name: str, hint: object) -> Any:
 
 def _init(self: Any, *args: Any, **given: Any) -> None:
     kind = type(self)
-    names, values = kind._names, self.__dict__
+    values = self.__dict__
     values.update(kind._defaults)
-    values.update(zip(names, args, strict=False))
+    if args:
+        values.update(zip(kind._names, args, strict=False))
     values.update(given)
     for name, factory in kind._factories.items():
         if name not in values:
             values[name] = factory()
-    if len(values) != len(names) or len(args) > len(names) or (args and given) or any(n not in values for n in names):
+    if values.keys() != kind.__dataclass_fields__.keys() or args:
         _check(kind, args, given)
-    if hasattr(kind, "__post_init__"):
+    if kind._is_checked:
         self.__post_init__()
 
 
 def _check(kind: Any, args: tuple[Any, ...], given: dict[str, Any]) -> None:
     """Refuse arguments as a function with these parameters would."""
     names, title = kind._names, kind.__qualname__
+    if len(args) == len(names) and not given:
+        return
     if len(args) > len(names):
         raise TypeError(f"{title}() takes {len(names)} arguments but {len(args)} were given")
     for name in given:

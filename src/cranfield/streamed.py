@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from itertools import chain, islice
 from typing import Any, TypeVar
@@ -150,8 +151,8 @@ def _part(found: tuple[Any, ...]) -> _Part:
         np.frombuffer(rank, np.int64),
         np.frombuffer(grade),
         np.frombuffer(doc, np.int64),
-        np.frombuffer(first, np.int64),
-        np.frombuffer(size, np.int64),
+        None if first is None else np.frombuffer(first, np.int64),
+        None if size is None else np.frombuffer(size, np.int64),
     )
     return _Part(hits, others)
 
@@ -165,9 +166,11 @@ def _in_order(parts: list[_Part]) -> Hits:
     if len(parts) == 1:
         joined = parts[0].hits
     else:
-        columns = {name: np.concatenate([getattr(part.hits, name) for part in parts]) for name in _PER_QUERY + _PER_HIT}
-        number = np.concatenate([np.diff(part.hits.starts) for part in parts])
-        joined = Hits(**columns, starts=_cumulated(number))
+        hits = [part.hits for part in parts]
+        if any(one.tie_size is not None for one in hits):
+            hits = [_with_groups(one) for one in hits]
+        columns = {name: _chained([getattr(one, name) for one in hits]) for name in _PER_QUERY + _PER_HIT}
+        joined = Hits(**columns, starts=_cumulated(np.concatenate([np.diff(one.starts) for one in hits])))
     at = joined.at
     if len(at) < 2 or bool((at[1:] > at[:-1]).all()):
         return joined
@@ -176,7 +179,17 @@ def _in_order(parts: list[_Part]) -> Hits:
     starts = _cumulated(sizes)
     rows = np.repeat(joined.starts[:-1][order] - starts[:-1], sizes) + np.arange(len(joined.rank))
     queries = {name: getattr(joined, name)[order] for name in _PER_QUERY}
-    return Hits(**queries, starts=starts, **{name: getattr(joined, name)[rows] for name in _PER_HIT})
+    moved: Any = {name: None if (column := getattr(joined, name)) is None else column[rows] for name in _PER_HIT}
+    return Hits(**queries, starts=starts, **moved)
+
+
+def _chained(columns: list[Any]) -> Any:
+    return None if columns[0] is None else np.concatenate(columns)
+
+
+def _with_groups(hits: Hits) -> Hits:
+    """The same, each document a group of equal scores by itself where there are no others."""
+    return hits if hits.tie_size is not None else replace(hits, tie_first=hits.rank, tie_size=np.ones_like(hits.rank))
 
 
 def _cumulated(sizes: Ints) -> Ints:

@@ -17,9 +17,8 @@ from typing import Any, ClassVar, Literal, Self, dataclass_transform
 import numpy as np
 
 from cranfield.collection import Floats
-from cranfield.core import core
 from cranfield.errors import CranfieldError, InputError, MeasureError
-from cranfield.judged import JudgedRun, are_doubles
+from cranfield.judged import JudgedRun
 from cranfield.measures.homes import FAMILIES, HOME
 from cranfield.records import define_fields, record
 
@@ -406,7 +405,7 @@ class Measure:
     def per_query(self, judged: JudgedRun) -> Floats:
         """The computation: one value per query, in the order of `judged.queries`."""
         judged = judged.down_to(getattr(self, "cutoff", None))  # terms are 0 below
-        return share(judged.total(self.terms(judged)), self.normaliser(judged))
+        return judged.quotient(self.terms(judged), self.normaliser(judged))
 
     def run_value(self, judged: JudgedRun) -> float:
         """The value of the run as a whole, for a measure (aggregate "run") of which that is no mean over queries."""
@@ -498,16 +497,6 @@ def all_measures() -> list[type[Measure]]:
     kinds = list(dict.fromkeys(REGISTRY.values()))
     homes = {kind: HOME.get(kind.name, "") if is_built_in(kind) else "" for kind in kinds}
     return sorted(kinds, key=lambda kind: families.index(homes[kind]) if homes[kind] else len(families))
-
-
-def share(part: Floats, whole: Floats | float) -> Floats:
-    """part / whole, and 0 where there is nothing to divide by."""
-    if core is not None and are_doubles(part, whole) and len(part) == len(whole):  # type: ignore[arg-type]
-        shares = np.empty(len(part))
-        core.shares(part, whole, shares)
-        return shares
-    whole = np.broadcast_to(np.asarray(whole, dtype=np.float64), part.shape)
-    return np.divide(part, whole, out=np.zeros_like(part), where=whole != 0)
 
 
 def unknown_measure(name: str) -> MeasureError:

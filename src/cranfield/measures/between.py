@@ -10,8 +10,8 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cranfield.collection import Floats
-from cranfield.judged import JudgedRun
-from cranfield.measures.base import CUTOFF, Measure, Parameter, share
+from cranfield.judged import JudgedRun, share
+from cranfield.measures.base import CUTOFF, Measure, Parameter
 from cranfield.measures.graded import running_sum
 from cranfield.rankings import (
     VARIANTS,

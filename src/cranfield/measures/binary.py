@@ -11,8 +11,8 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints
 from cranfield.errors import MeasureError
-from cranfield.judged import Bools, JudgedRun, accumulated
-from cranfield.measures.base import CUTOFF, MANY, REL, Measure, Parameter, share
+from cranfield.judged import Bools, JudgedRun, accumulated, share
+from cranfield.measures.base import CUTOFF, MANY, REL, Measure, Parameter
 from cranfield.measures.ties import first_places, group_terms, none_in_top, precision_sum, relevant_groups
 
 _TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
@@ -270,7 +270,10 @@ class RR(_Cut):
 
     def terms(self, judged: JudgedRun) -> Floats:
         top = self.top(judged)
-        return np.where(top & (judged.running(top) == 1), 1 / judged.rank, 0.0)
+        first = np.flatnonzero(top & (judged.running(top) == 1))
+        terms = np.zeros(len(top))
+        terms[first] = 1 / judged.rank[first]
+        return terms
 
     def expected(self, judged: JudgedRun) -> Floats:
         groups = relevant_groups(judged, self.hits(judged))

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.collection import Floats, Ints, id_bytes, natural_order
-from cranfield.judged import Bools, JudgedRun
-from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter, share
+from cranfield.judged import Bools, JudgedRun, share
+from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
 from cranfield.measures.graded import running_sum
 from cranfield.measures.ties import mean_weight
 

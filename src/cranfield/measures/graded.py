@@ -10,8 +10,8 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints
 from cranfield.errors import EvaluationError
-from cranfield.judged import JudgedRun, accumulated
-from cranfield.measures.base import CUTOFF, REL, Gain, Measure, Parameter, share
+from cranfield.judged import JudgedRun, accumulated, share
+from cranfield.measures.base import CUTOFF, REL, Gain, Measure, Parameter
 from cranfield.measures.ties import mean_weight
 
 _JARVELIN = "Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20, 2002"

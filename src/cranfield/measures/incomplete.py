@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.collection import Floats
-from cranfield.judged import JudgedRun
-from cranfield.measures.base import CUTOFF, REL, Measure, share
+from cranfield.judged import JudgedRun, share
+from cranfield.measures.base import CUTOFF, REL, Measure
 from cranfield.measures.ties import mean_weight
 
 
@@ -43,8 +43,8 @@ class Bpref(Measure):
 
     def terms(self, judged: JudgedRun) -> Floats:
         relevant = self.normaliser(judged)
-        most = np.minimum(self._others(judged), relevant)[judged.query]
-        lost = share(np.minimum(self._above(judged), relevant[judged.query]), most)
+        most = np.minimum(self._others(judged), relevant)
+        lost = share(np.minimum(self._above(judged), judged.spread(relevant)), judged.spread(most))
         return np.where(judged.grade >= self.lowest_relevant, 1 - lost, 0.0)
 
     def normaliser(self, judged: JudgedRun) -> Floats:

@@ -11,8 +11,8 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints, id_bytes
 from cranfield.errors import MeasureError
-from cranfield.judged import Bools, JudgedRun
-from cranfield.measures.base import CUTOFF, REL, Flag, Measure, Parameter, share
+from cranfield.judged import Bools, JudgedRun, share
+from cranfield.measures.base import CUTOFF, REL, Flag, Measure, Parameter
 
 LONGEST = "longest"
 _RBO = r"\mathrm{RBO}(a, b) = \frac{\sum_{d=1}^{n} p^{d-1} |a_{1..d} \cap b_{1..d}| / d}{\sum_{d=1}^{n} p^{d-1}}"

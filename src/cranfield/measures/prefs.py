@@ -15,8 +15,8 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints, id_bytes
 from cranfield.errors import EvaluationError
-from cranfield.judged import Bools, JudgedRun
-from cranfield.measures.base import Measure, Parameter, share
+from cranfield.judged import Bools, JudgedRun, share
+from cranfield.measures.base import Measure, Parameter
 from cranfield.measures.graded import running_sum
 
 _TREC_EVAL = "Carterette, Bennett, Chickering & Dumais, Here or there: preference judgments for relevance, ECIR 2008"

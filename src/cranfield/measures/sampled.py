@@ -16,8 +16,8 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints, natural_order, shown
 from cranfield.errors import EvaluationError
-from cranfield.judged import Bools, JudgedRun, once_each
-from cranfield.measures.base import CUTOFF, MANY, REL, Aggregate, Flag, Measure, Parameter, share
+from cranfield.judged import Bools, JudgedRun, once_each, share
+from cranfield.measures.base import CUTOFF, MANY, REL, Aggregate, Flag, Measure, Parameter
 from cranfield.measures.graded import CG, running_sum
 
 _XINFAP = "Yilmaz, Kanoulas & Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008"

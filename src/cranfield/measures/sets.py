@@ -8,8 +8,8 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints
 from cranfield.errors import EvaluationError, MeasureError
-from cranfield.judged import Bools, JudgedRun
-from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter, share
+from cranfield.judged import Bools, JudgedRun, share
+from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
 from cranfield.measures.ties import mean_weight
 
 RETRIEVED = "retrieved"

@@ -9,8 +9,8 @@ import numpy as np
 
 from cranfield.collection import Floats
 from cranfield.errors import EvaluationError
-from cranfield.judged import JudgedRun
-from cranfield.measures.base import REL, Measure, Parameter, share
+from cranfield.judged import JudgedRun, share
+from cranfield.measures.base import REL, Measure, Parameter
 from cranfield.measures.binary import AP, P, Rprec
 from cranfield.measures.graded import Gained
 from cranfield.measures.incomplete import Bpref

@@ -18,8 +18,8 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints, Qrels
 from cranfield.errors import MeasureError
-from cranfield.judged import Bools, Extras, JudgedRun
-from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter, share
+from cranfield.judged import Bools, Extras, JudgedRun, share
+from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
 from cranfield.measures.ties import mean_weight
 
 VALUES = ("EU", "ETU", "EC", "ETC", "ED")
