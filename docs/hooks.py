@@ -20,9 +20,9 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from cranfield.choices import QRELS_FORMATS, RUN_FORMATS
 from cranfield.collection import Qrels, Run
 from cranfield.formats.files import QRELS_WRITERS, RUN_WRITERS, read_qrels, read_run
-from cranfield.formats.recognise import QRELS_FORMATS, RUN_FORMATS
 from cranfield.formats.texts import DOCUMENT_FORMATS, TOPIC_FORMATS
 from cranfield.measures import Measure, all_measures
 from cranfield.report.catalogue import (

@@ -16,7 +16,8 @@ import numpy as np  # noqa: E402
 from _harness import call, sealed  # noqa: E402
 
 from cranfield.judged import Hits, Joining  # noqa: E402
-from cranfield.streamed import _in_order, _Part, _part  # noqa: E402
+from cranfield.streamed import _in_order, _with_groups  # noqa: E402
+from cranfield.stretches import Part  # noqa: E402
 
 __all__ = ["attempt", "comes_back", "compared", "core", "joining", "same_hits", "sealed"]
 
@@ -48,15 +49,15 @@ def joining(ties: int, single: bool) -> Joining:
 
 def comes_back(found: tuple[Any, ...]) -> bool:
     """Whether lines of a query stand apart, which is the caller's to settle."""
-    part = _part(found)
-    return len(np.unique(part.hits.at)) < len(part.hits.at) or len(set(part.others)) < len(part.others)
+    part = Part.of_core(found)
+    return len(set(part.queries)) < len(part.queries) or len(set(part.others)) < len(part.others)
 
 
-def same_hits(found: tuple[Any, ...], expected: _Part) -> None:
+def same_hits(found: tuple[Any, ...], expected: Part) -> None:
     """Fail unless the core's hits are the twin's, bit for bit."""
-    part = _part(found)
+    part = Part.of_core(found)
     assert sorted(part.others) == sorted(expected.others), (part.others, expected.others)
-    mine, theirs = (_in_order([p]) for p in (part, expected))
+    mine, theirs = (_with_groups(_in_order([p])) for p in (part, expected))
     for field in fields(Hits):
         assert _bits(mine, field.name) == _bits(theirs, field.name), (field.name, mine, theirs)
 

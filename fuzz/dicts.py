@@ -15,7 +15,7 @@ from cranfield.collection import Qrels
 from cranfield.errors import CranfieldError
 from cranfield.formats import as_qrels, as_run
 from cranfield.judged import find_hits
-from cranfield.streamed import _Part
+from cranfield.stretches import Part
 
 Nested = dict[Any, Any]
 
@@ -129,7 +129,8 @@ def _compare(judged: Nested, run: Nested, ties: int, single: bool) -> None:
         raise AssertionError("the twin does not find this plain") from error
     at = np.array([i for i, query in enumerate(qrels.queries) if query in read.position], dtype=np.int64)
     others = [query for query in read.queries if query not in set(qrels.queries)]
-    same_hits(found, _Part(find_hits(qrels, read, at, joining(ties, single)), others))
+    hits = find_hits(qrels, read, at, joining(ties, single))
+    same_hits(found, Part(hits.at.tolist(), hits, others))
     _check_index(qrels)
 
 

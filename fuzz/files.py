@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 from checks import attempt, comes_back, compared, core, joining, same_hits, sealed
 
+from cranfield.choices import GRADE_WORDS
 from cranfield.collection import Qrels
 from cranfield.errors import InputError
 from cranfield.formats.trec import read_graded
-from cranfield.formats.values import GRADE_WORDS, stop
+from cranfield.formats.values import stop
 from cranfield.streamed import _Lines, join_lines
 
 PARTING = b"%%\n"

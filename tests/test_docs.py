@@ -23,9 +23,8 @@ import click
 import pytest
 
 import cranfield
+from cranfield.choices import QRELS_FORMATS, RUN_FORMATS, Missing, RankBy, ScoreType, Ties
 from cranfield.cli import commands
-from cranfield.formats.recognise import QRELS_FORMATS, RUN_FORMATS
-from cranfield.judged import Missing, RankBy, ScoreType, Ties
 from cranfield.measures import all_measures
 
 ROOT = Path(__file__).parent.parent

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Literal
 
+from cranfield.choices import How
 from cranfield.records import record
 from cranfield.student import t_quantile
 
-How = Literal["arithmetic", "geometric", "median"]
 LEAST = 1e-5  # what a lower value counts as in a geometric mean, as in trec_eval (MIN_GEO_MEAN)
 Values = Sequence[float]
 

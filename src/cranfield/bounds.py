@@ -20,9 +20,11 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, Qrels, Run, id_bytes
+from cranfield.choices import Ties
+from cranfield.collection import Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.judged import Bools, Extras, JudgedRun, Sources, Ties, judge
+from cranfield.ids import id_bytes
+from cranfield.judged import Bools, Extras, JudgedRun, Sources, judge
 from cranfield.measures import AP, CG, NCG, YAAP, Bpref, Measure, nDCG
 from cranfield.measures.base import REGISTRY, is_built_in
 from cranfield.measures.graded import Gained

@@ -1,7 +1,6 @@
 """The nouns of a test collection: Run, Qrels, Topic, Document. Frozen, checked once when made.
 
-Ids are `str`. Bytes of a file that are not UTF-8 are kept as surrogate escapes, so that every id can be
-written back byte for byte; `id_bytes` gives the bytes by which ids are ordered.
+Ids are `str`, see `ids.py`.
 """
 
 from __future__ import annotations
@@ -10,12 +9,14 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 
 import numpy as np
 
-from cranfield.core import core
+from cranfield.choices import OnDuplicate
+from cranfield.core import core, in_natural_order
 from cranfield.errors import DuplicateError, InputError, MissingExtra
+from cranfield.ids import natural_order, shown
 from cranfield.records import entity, record
 from cranfield.wording import counted, listed
 
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
     Strings = NDArray[np.object_]
 else:  # numpy.typing takes as long to import as a small evaluation
     Bools = Floats = Ints = Strings = np.ndarray
-OnDuplicate = Literal["error", "first", "last", "max"]
 E = TypeVar("E", bound=InputError)
 A = TypeVar("A", bound="NDArray[Any] | None")
 
@@ -278,15 +278,11 @@ class Qrels(_Grouped):
     @classmethod
     def packed(cls, judgments: Any, name: str, origin: Origin | None) -> Qrels:
         """Judgments that the compiled core has read; ids become Python's when they are first asked for."""
-        queries = judgments.queries()
-        ordered = natural_order(queries)
-        if ordered != queries:
-            number = {query: i for i, query in enumerate(queries)}
-            judgments = judgments.arranged([number[query] for query in ordered])
+        judgments = in_natural_order(judgments)
         starts, grades, _, _ = judgments.columns()
         qrels = object.__new__(cls)
         known = {
-            "queries": tuple(ordered),
+            "queries": tuple(judgments.queries()),
             "starts": np.frombuffer(starts, dtype=np.int64),
             "grades": np.frombuffer(grades),
             "extra": {},
@@ -411,50 +407,6 @@ class Document:
     text: str
     title: str = ""
     fields: Mapping[str, str] = field(default_factory=dict)  # author, bibliography, url, …
-
-
-def id_bytes(text: str) -> bytes:
-    """The bytes of an id as they stood in the file; ids are ordered by them.
-
-    >>> id_bytes("d\\udcff")
-    b'd\\xff'
-    """
-    try:
-        return text.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raise InputError(f"id {shown(text):.80} is not valid Unicode.") from None
-
-
-def shown(text: str) -> str:
-    """An id as a message shows it: quoted, and always printable.
-
-    >>> shown("d\\udcff")
-    "'d\\\\udcff'"
-    """
-    return repr(text)
-
-
-def natural_order(ids: Iterable[str]) -> list[str]:
-    """Ids in the order a reader expects: numbers by value, the rest bytewise.
-
-    >>> natural_order(["q10", "q9", "q1"])
-    ['q1', 'q9', 'q10']
-    """
-    ids = list(ids)
-    if all(map(_is_plain_number, ids)):
-        return sorted(ids, key=int)
-    return sorted(ids, key=_natural_key)
-
-
-def _is_plain_number(text: str) -> bool:
-    return text.isascii() and text.isdecimal() and len(text) < 19 and text[0] != "0"
-
-
-def _natural_key(text: str) -> tuple[list[tuple[int, bytes]], bytes]:
-    # a number sorts by its length, then its digits: no conversion, so no limit on its size
-    parts = re.findall(rb"\d+|\D+", id_bytes(text))
-    digits = ((p.lstrip(b"0") or b"0") if p[:1].isdigit() else b"" for p in parts)
-    return [(len(d), d or p) for p, d in zip(parts, digits, strict=True)], id_bytes(text)
 
 
 @record

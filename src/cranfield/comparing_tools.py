@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 
 from cranfield.bounds import possible_grades, unjudged
-from cranfield.collection import OnDuplicate, Qrels, Run
+from cranfield.choices import DEFAULT_MEASURES, OnDuplicate
+from cranfield.collection import Qrels, Run
 from cranfield.conventions import TOOLS, Difference, Setting, Tool, named_parameters, only_queries, tool
 from cranfield.errors import DuplicateError, EvaluationError
 from cranfield.formats import as_qrels, as_run
 from cranfield.judged import Joining, judge
 from cranfield.measures import Measure, parse_measure, parse_measures
 from cranfield.measures.trec_names import NICKNAMES
-from cranfield.scores import DEFAULT_MEASURES, Evaluator, RunScores, whole
+from cranfield.scores import Evaluator, RunScores, whole
 from cranfield.wording import counted
 
 SAME = 1e-9  # values nearer than this are the same: tools add up in different orders

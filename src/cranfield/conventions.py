@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, OnDuplicate, Qrels, Run
+from cranfield.choices import OnDuplicate
+from cranfield.collection import Floats, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError
 from cranfield.judged import Bools, Joining, JudgedRun, judge
 from cranfield.measures import (

@@ -6,6 +6,8 @@ import os
 from importlib import import_module
 from typing import Any
 
+from cranfield.ids import natural_order
+
 core: Any = None
 if not os.environ.get("CRANFIELD_PURE"):
     try:
@@ -20,3 +22,13 @@ def in_use() -> str:
         return "compiled core"
     asked = " as CRANFIELD_PURE asks" if os.environ.get("CRANFIELD_PURE") else ": the compiled core was not built"
     return f"Python core{asked}"
+
+
+def in_natural_order(judgments: Any) -> Any:
+    """The core's judgments with their queries in natural order (2 before 10)."""
+    queries = judgments.queries()
+    ordered = natural_order(queries)
+    if ordered == queries:
+        return judgments
+    number = {query: i for i, query in enumerate(queries)}
+    return judgments.arranged([number[query] for query in ordered])

@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from cranfield.averages import LEAST
-from cranfield.collection import Floats, Ints, Qrels, Run, id_bytes
+from cranfield.collection import Floats, Ints, Qrels, Run
 from cranfield.conventions import tool as find_tool
 from cranfield.errors import EvaluationError
 from cranfield.formats import as_qrels, as_run
+from cranfield.ids import id_bytes
 from cranfield.judged import Extras, JudgedRun, judge
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.base import REGISTRY, own_errors

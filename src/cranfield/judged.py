@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 
+from cranfield.choices import Missing, RankBy, ScoreType, Ties
 from cranfield.collection import Bools as Bools
-from cranfield.collection import Floats, Ints, Qrels, Run, id_bytes
+from cranfield.collection import Floats, Ints, Qrels, Run
 from cranfield.core import core
 from cranfield.errors import CranfieldError, EvaluationError
+from cranfield.ids import id_bytes
 from cranfield.records import entity, record
-
-Ties = Literal["trec", "doc-ascending", "input-order", "rank-column", "expected", "best", "worst"]
-RankBy = Literal["score", "rank", "input"]
-ScoreType = Literal["float64", "float32"]
-Missing = Literal["zero", "skip", "error"]
 
 
 @record

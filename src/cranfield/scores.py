@@ -11,24 +11,26 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
-from cranfield.averages import LEAST, How, Interval, average, effective_number, interval
-from cranfield.collection import Floats, Ints, OnDuplicate, Origin, Qrels, Run, id_bytes, natural_order
+from cranfield.averages import LEAST, Interval, average, effective_number, interval
+from cranfield.choices import DEFAULT_MEASURES, How, Missing, OnDuplicate, RankBy, ScoreType, Ties
+from cranfield.collection import Floats, Ints, Origin, Qrels, Run
 from cranfield.core import core
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.formats import as_qrels, as_run, read_run
 from cranfield.formats.recognise import AS_ASKED
 from cranfield.formats.tabbed import as_doc_lengths, as_duplicates, as_facts, as_weights
-from cranfield.judged import Bools, Extras, Joining, JudgedRun, Missing, RankBy, ScoreType, Sources, Ties, judge
+from cranfield.ids import id_bytes, natural_order
+from cranfield.judged import Bools, Extras, Joining, JudgedRun, Sources, judge
 from cranfield.measures import Judged, Measure, parse_measures
 from cranfield.records import entity, record
 from cranfield.risk import geo_risk, t_risk, weighted_gains
-from cranfield.streamed import Joined, Joiner, cores, in_parallel, is_streamable
+from cranfield.streamed import Joined, Joiner, is_streamable
+from cranfield.stretches import cores, in_parallel
 from cranfield.wording import counted, listed
 
 if TYPE_CHECKING:
     from cranfield.bounds import Completions
 
-DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100", "Judged@10")
 SAMPLES = 200
 TOP = 10  # the ranks in which the share of unjudged documents is told
 # what a row says of its measure: the value itself, its bounds, or what the run risks against a baseline

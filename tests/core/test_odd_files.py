@@ -14,8 +14,10 @@ import pytest
 
 import cranfield.core
 import cranfield.streamed
+import cranfield.stretches
 from cranfield import CranfieldError, Evaluator, InputError
-from cranfield.judged import Joining, ScoreType, Ties
+from cranfield.choices import ScoreType, Ties
+from cranfield.judged import Joining
 from cranfield.streamed import is_streamable
 
 core = cranfield.core.core
@@ -89,8 +91,8 @@ def test_a_file_may_be_cut_anywhere(
     both: Any, monkeypatch: pytest.MonkeyPatch, run: Path, stretch: int, piece: int
 ) -> None:
     whole = outcome(PLAIN_QRELS, run)
-    monkeypatch.setattr(cranfield.streamed, "STRETCH", stretch)
-    monkeypatch.setattr(cranfield.streamed, "PIECE", piece)
+    monkeypatch.setattr(cranfield.stretches, "STRETCH", stretch)
+    monkeypatch.setattr(cranfield.stretches, "PIECE", piece)
     assert both(PLAIN_QRELS, run) == (whole, whole)
 
 

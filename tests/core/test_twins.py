@@ -25,8 +25,10 @@ import cranfield.core
 import cranfield.formats.files
 import cranfield.judged
 import cranfield.streamed
+import cranfield.stretches
 from cranfield import CranfieldError, Evaluator, InputError, read_qrels
-from cranfield.judged import Joining, ScoreType, Ties
+from cranfield.choices import ScoreType, Ties
+from cranfield.judged import Joining
 from cranfield.streamed import join_lines
 
 core = cranfield.core.core
@@ -237,8 +239,8 @@ def test_it_does_not_matter_how_a_file_is_cut(
 ) -> None:
     qrels, run = long_run
     whole = pure(lambda: outcome(qrels, run))
-    monkeypatch.setattr(cranfield.streamed, "STRETCH", stretch)
-    monkeypatch.setattr(cranfield.streamed, "PIECE", piece)
+    monkeypatch.setattr(cranfield.stretches, "STRETCH", stretch)
+    monkeypatch.setattr(cranfield.stretches, "PIECE", piece)
     assert outcome(qrels, run) == whole
     (packed := run.with_suffix(".gz")).write_bytes(gzip.compress(run.read_bytes()))
     assert outcome(qrels, packed)[1:] == whole[1:]
@@ -266,7 +268,7 @@ def test_a_run_that_does_not_fit_into_memory_is_refused(
 
 def test_threads_are_joined_also_after_an_error(long_run: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     qrels, run = long_run
-    monkeypatch.setattr(cranfield.streamed, "STRETCH", 500)
+    monkeypatch.setattr(cranfield.stretches, "STRETCH", 500)
     run.write_text(run.read_text() + "0 Q0 d 1 one tag\n")
     with pytest.raises(InputError, match="score 'one' is not a decimal number"):
         Evaluator(qrels, ["AP"]).score(run, jobs=4)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cranfield import Evaluator, MeasureError
-from cranfield.cli.options import TOOL_NAMES
+from cranfield.choices import TOOL_NAMES
 from cranfield.conventions import TOOLS
 from cranfield.judged import Sources
 from cranfield.measures import Measure, all_measures

@@ -9,13 +9,13 @@ from cranfield.checking.findings import Checked, Finding, Unit, unit_of
 from cranfield.checking.pairs import Pair, pair_up
 from cranfield.checking.qrels import qrels_findings
 from cranfield.checking.runs import run_findings
+from cranfield.choices import GRADE_WORDS
 from cranfield.errors import CranfieldError, InputError
 from cranfield.formats.files import QRELS_READERS, RUN_READERS
 from cranfield.formats.identify import Identity, Kind, identify
-from cranfield.formats.opening import Input, PathLike, display_name
+from cranfield.opening import Input, PathLike, display_name
 from cranfield.formats.rows import QrelsRows, RunRows
 from cranfield.formats.texts import documents_in, topics_in
-from cranfield.formats.values import GRADE_WORDS
 from cranfield.wording import counted
 
 __all__ = ["Checked", "Finding", "Pair", "check_file", "pair_up"]

@@ -7,8 +7,9 @@ from typing import Any, get_args
 
 import click
 
+from cranfield.choices import OnDuplicate
 from cranfield.cli.options import echo, extras_options, format_options, grade_words_option, on_terminal, width
-from cranfield.collection import OnDuplicate, Qrels, Run
+from cranfield.collection import Qrels, Run
 from cranfield.comparing_tools import compare_tools_on
 from cranfield.conventions import TOOLS
 from cranfield.errors import InputError

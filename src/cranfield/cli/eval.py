@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
+from cranfield import ahead
+from cranfield.choices import DEFAULT_MEASURES, TOOL_NAMES
 from cranfield.cli.options import (
-    TOOL_NAMES,
     echo,
     extras_options,
     format_options,
@@ -23,10 +24,11 @@ from cranfield.cli.options import (
     width,
 )
 from cranfield.errors import InputError
-from cranfield.formats import read_groups, read_qrels, read_run
-from cranfield.report import evaluation
-from cranfield.scores import DEFAULT_MEASURES, Evaluator, Scores, group_queries
+from cranfield.stretches import cores
 from cranfield.wording import counted, listed
+
+if TYPE_CHECKING:
+    from cranfield.scores import Evaluator, Scores
 
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "markdown", "latex")
 
@@ -88,24 +90,32 @@ def command(
     """
     if [qrels, *runs, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
-    if tool is not None and _is_untold("on_duplicate"):
-        from cranfield.conventions import TOOLS
+    jobs = jobs or cores()
+    joined = () if tool else runs
+    with ahead.reading(qrels, joined, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs):
+        from cranfield.formats import read_qrels, read_run
 
-        on_duplicate = TOOLS[tool].on_duplicate
-    evaluator = _evaluator(
-        tool,
-        read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate),
-        split_measures(measures),
-        on_duplicate=on_duplicate,
-        against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,
-        **conventions,
-    )
-    groups = _groups(by, evaluator.qrels.queries, quiet) if by else None
-    scored = evaluator.score_files(runs, run_format, jobs)
-    _print(evaluator.scores(list(progress(scored, len(runs), "evaluating"))), format_, per_query, groups, places, quiet)
+        if tool is not None and _is_untold("on_duplicate"):
+            from cranfield.conventions import TOOLS
+
+            on_duplicate = TOOLS[tool].on_duplicate
+        evaluator = _evaluator(
+            tool,
+            read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate),
+            split_measures(measures),
+            on_duplicate=on_duplicate,
+            against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,
+            **conventions,
+        )
+        groups = _groups(by, evaluator.qrels.queries, quiet) if by else None
+        scored = list(progress(evaluator.score_files(runs, run_format, jobs), len(runs), "evaluating"))
+    _print(evaluator.scores(scored), format_, per_query, groups, places, quiet)
 
 
 def _groups(file: str, queries: Sequence[str], quiet: bool) -> dict[str, list[str]]:
+    from cranfield.formats import read_groups
+    from cranfield.scores import group_queries
+
     given = read_groups(file)
     unknown = [query for query in given if query not in set(queries)]
     if unknown and not quiet:
@@ -117,6 +127,8 @@ def _groups(file: str, queries: Sequence[str], quiet: bool) -> dict[str, list[st
 def _evaluator(tool: str | None, qrels: Any, measures: list[str], **options: Any) -> Evaluator:
     """Ours, or one that does as another tool does except where an option was given."""
     if tool is None:
+        from cranfield.scores import Evaluator
+
         return Evaluator(qrels, measures or DEFAULT_MEASURES, **options)
     from cranfield.comparing_tools import JOINING, ToolEvaluator
 
@@ -137,6 +149,8 @@ def _print(
     places: int | None,
     quiet: bool,
 ) -> None:
+    from cranfield.report import evaluation
+
     if format_ == "table":
         echo(evaluation.as_table(scores, per_query, groups, places, width(), on_terminal()))
         return

@@ -11,27 +11,20 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from cranfield.averages import How
-from cranfield.collection import OnDuplicate
-from cranfield.errors import InputError, MeasureError
-from cranfield.formats.recognise import QRELS_FORMATS, RUN_FORMATS
-from cranfield.formats.values import GRADE_WORDS, decimal
-from cranfield.judged import Missing, RankBy, ScoreType, Ties
-from cranfield.scores import DEFAULT_MEASURES
-
-# those of conventions.TOOLS, which a test holds them against: reading all conventions would make every command slow
-TOOL_NAMES = (
-    "trec_eval-9",
-    "trec_eval-10",
-    "ir_measures",
-    "ranx",
-    "sklearn",
-    "gdeval",
-    "ndeval",
-    "spark",
-    "torchmetrics",
-    "beir",
+from cranfield.choices import (
+    DEFAULT_MEASURES,
+    GRADE_WORDS,
+    QRELS_FORMATS,
+    RUN_FORMATS,
+    How,
+    Missing,
+    OnDuplicate,
+    RankBy,
+    ScoreType,
+    Ties,
 )
+from cranfield.errors import InputError, MeasureError
+
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
@@ -112,6 +105,8 @@ def split_grade_words(given: str) -> dict[str, float]:
     >>> split_grade_words("relevant=2, partially=0.5")
     {'relevant': 2.0, 'partially': 0.5}
     """
+    from cranfield.formats.values import decimal
+
     words: dict[str, float] = {}
     for part in given.split(","):
         word, sign, token = (text.strip() for text in part.partition("="))

@@ -5,11 +5,10 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cranfield.formats.files import read_qrels, read_run, write_qrels, write_run
-from cranfield.formats.memory import as_qrels, as_run, from_arrays
-from cranfield.formats.tabbed import read_doc_lengths, read_duplicates, read_facts, read_groups
-
 if TYPE_CHECKING:
+    from cranfield.formats.files import read_qrels, read_run, write_qrels, write_run
+    from cranfield.formats.memory import as_qrels, as_run, from_arrays
+    from cranfield.formats.tabbed import read_doc_lengths, read_duplicates, read_facts, read_groups
     from cranfield.formats.texts import read_documents, read_topics, write_documents, write_topics
 
 __all__ = [
@@ -31,10 +30,19 @@ __all__ = [
 ]
 
 
+# each is imported when it is first used: the formats are many, and a command needs few of them
+_HOMES = {
+    "files": ("read_qrels", "read_run", "write_qrels", "write_run"),
+    "memory": ("as_qrels", "as_run", "from_arrays"),
+    "tabbed": ("read_doc_lengths", "read_duplicates", "read_facts", "read_groups"),
+    "texts": ("read_documents", "read_topics", "write_documents", "write_topics"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+
 def __getattr__(name: str) -> Any:
-    # the formats of texts are many, and evaluating needs none of them
-    if name not in __all__:
+    if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.texts"), name)
+    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     globals()[name] = value
     return value

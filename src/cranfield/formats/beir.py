@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 
-from cranfield.collection import Document, Subtopic, Topic, id_bytes, shown
+from cranfield.collection import Document, Subtopic, Topic
 from cranfield.errors import InputError
-from cranfield.formats.opening import Input
 from cranfield.formats.values import OnProblem, each
+from cranfield.ids import id_bytes, shown
+from cranfield.opening import Input
 
 # MS MARCO v2 passages carry both `pid` and the `docid` of the page they come from: the passage comes first
 DOCUMENT_ID = ("_id", "id", "pid", "docno", "doc_id", "docid", "document_id", "passage_id", "identifier")

@@ -9,21 +9,17 @@ from functools import partial
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from cranfield.collection import OnDuplicate, Origin, Qrels, Run, shown
+from cranfield import ahead
+from cranfield.choices import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS, OnDuplicate
+from cranfield.collection import Origin, Qrels, Run
 from cranfield.core import core
 from cranfield.errors import FormatError, InputError
 from cranfield.formats import trec
-from cranfield.formats.opening import Input, PathLike, display_name, without_compression, writing
-from cranfield.formats.recognise import (
-    AS_ASKED,
-    QRELS_FORMATS,
-    RUN_FORMATS,
-    Recognised,
-    recognise_qrels,
-    recognise_run,
-)
+from cranfield.formats.recognise import AS_ASKED, Recognised, recognise_qrels, recognise_run
 from cranfield.formats.rows import QrelsRows, RunRows
-from cranfield.formats.values import GRADE_WORDS, OnProblem, stop
+from cranfield.formats.values import OnProblem, stop
+from cranfield.ids import shown
+from cranfield.opening import Input, PathLike, display_name, without_compression, writing
 from cranfield.wording import counted
 
 
@@ -126,7 +122,7 @@ def read_qrels(
     """Read judgments from a file in any format; `-` is standard input."""
     with Input(path) as source:
         if core is not None and format in (None, "trec") and _looks_plain(source.head):
-            judgments = core.read_judgments(source.read())
+            judgments = ahead.judgments_of(path) or core.read_judgments(source.read())
             if judgments is not None and judgments.columns()[3] in _ITERATIONS:
                 chosen = Recognised("trec", AS_ASKED if format else "four columns")
                 return Qrels.packed(judgments, display_name(path), _origin(source, chosen))

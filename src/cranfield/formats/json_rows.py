@@ -10,9 +10,8 @@ from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, BinaryIO, TypeVar
 
-from cranfield.collection import Qrels, Run, id_bytes, shown
+from cranfield.collection import Qrels, Run
 from cranfield.errors import DuplicateError, InputError
-from cranfield.formats.opening import Input
 from cranfield.formats.rows import (
     DOC,
     GRADE,
@@ -36,6 +35,8 @@ from cranfield.formats.rows import (
 )
 from cranfield.formats.trec import descending, number
 from cranfield.formats.values import OnProblem, any_grade, any_id, any_number
+from cranfield.ids import id_bytes, shown
+from cranfield.opening import Input
 
 T = TypeVar("T")
 Records = Iterator[tuple[int, Mapping[str, Any]]]

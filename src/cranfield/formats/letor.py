@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping
 from typing import BinaryIO
 
-from cranfield.collection import Qrels, shown
+from cranfield.collection import Qrels
 from cranfield.errors import InputError
-from cranfield.formats.opening import Input
 from cranfield.formats.rows import Note, QrelsRows
 from cranfield.formats.trec import as_column, number, rows_to_write
 from cranfield.formats.values import OnProblem, grade, text
+from cranfield.ids import shown
+from cranfield.opening import Input
 from cranfield.wording import counted
 
 _DOC = re.compile(rb"\b(?:docid|doc_id|docno|id)\s*[=:]\s*(\S+)", re.IGNORECASE)

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.collection import OnDuplicate, Qrels, Run, shown
+from cranfield.choices import GRADE_WORDS, OnDuplicate
+from cranfield.collection import Qrels, Run
 from cranfield.errors import InputError
 from cranfield.formats.files import read_qrels, read_run
 from cranfield.formats.rows import QrelsRows, RunRows
-from cranfield.formats.values import GRADE_WORDS, any_grade, any_id, any_number, stop
+from cranfield.formats.values import any_grade, any_id, any_number, stop
+from cranfield.ids import shown
 
 if TYPE_CHECKING:
     from cranfield.formats.json_rows import Records

@@ -5,44 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from cranfield.collection import shown
+from cranfield.choices import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS
 from cranfield.errors import FormatError
-from cranfield.formats.opening import BLOCK, UTF8_BOM
 from cranfield.formats.rows import DOC, GRADE, QUERY, RANK, RELEVANT, RETRIEVED, SCORE, column
-from cranfield.formats.values import GRADE_WORDS, text
+from cranfield.formats.values import text
+from cranfield.ids import shown
+from cranfield.opening import BLOCK, UTF8_BOM
 from cranfield.records import record
 
-RUN_FORMATS = {
-    "trec": "six columns: query Q0 doc rank score tag",
-    "msmarco": "three columns: query doc rank",
-    "json": "{query: {doc: score}}, or an array of records",
-    "jsonl": "one JSON record a line: query, doc, score",
-    "rag": 'one JSON line a query: {"query_id", "retrieved_ids"}',
-    "csv": "commas, with a header: query, doc, score",
-    "tsv": "tabs, with a header: query, doc, score",
-    "parquet": "Parquet with columns query, doc, score (extra: arrow)",
-}
-QRELS_FORMATS = {
-    "trec": "four columns: query iteration doc grade",
-    "diversity": "four columns, the second being the subtopic",
-    "sampled": "five columns: query iter doc stratum grade",
-    "prefs": "five columns: query group subgroup doc level",
-    "prels": "five columns: query doc grade method probability",
-    "pairs": "preferences: query winner loser, or query doc doc winner",
-    "plain": "three columns: query doc grade",
-    "cranfield": "Cranfield's own: query doc code, code 1 being the best",
-    "cacm": "CACM's own: query doc 0 0, every pair being relevant",
-    "cisi": "CISI's own: as CACM's",
-    "med": "MEDLARS' own: four columns as in TREC",
-    "letor": "SVMlight/LETOR: grade qid:query features",
-    "beir": "tabs, with a header: query-id corpus-id score",
-    "json": "{query: {doc: grade}}, or an array of records",
-    "jsonl": "one JSON record a line: query, doc, grade",
-    "rag": 'one JSON line a query: {"query_id", "relevant_ids"}',
-    "csv": "commas, with a header: query, doc, grade",
-    "tsv": "tabs, with a header: query, doc, grade",
-    "parquet": "Parquet with columns query, doc, grade (extra: arrow)",
-}
 AS_ASKED = "as asked for"
 MOST_GRADES = 6  # more are no scale of grades
 MOST_ROWS = 200  # that are looked at for the number of columns

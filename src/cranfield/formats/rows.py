@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Ints, OnDuplicate, Origin, Qrels, Run
+from cranfield.choices import OnDuplicate
+from cranfield.collection import Ints, Origin, Qrels, Run
 from cranfield.errors import InputError
 from cranfield.records import record
 

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from cranfield.collection import Document, Topic
 from cranfield.errors import InputError
 from cranfield.formats.beir import known_id, searchable, tidy
-from cranfield.formats.opening import Input
 from cranfield.formats.values import OnProblem, each
+from cranfield.opening import Input
 
 FIELDS = {
     "A": "author",

@@ -10,10 +10,10 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cranfield.collection import id_bytes, shown
 from cranfield.errors import InputError
-from cranfield.formats.opening import Input, PathLike
 from cranfield.formats.values import decimal, text
+from cranfield.ids import id_bytes, shown
+from cranfield.opening import Input, PathLike
 
 
 def read_groups(path: PathLike) -> dict[str, str]:

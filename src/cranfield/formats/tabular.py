@@ -7,13 +7,14 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
-from cranfield.collection import Qrels, Run, id_bytes
+from cranfield.collection import Qrels, Run
 from cranfield.errors import InputError, MissingExtra
 from cranfield.formats.json_rows import Records, by_record, judged_records, read_records, without_lines
-from cranfield.formats.opening import Input, PathLike
 from cranfield.formats.rows import QrelsRows, RunRows
 from cranfield.formats.trec import number
 from cranfield.formats.values import OnProblem
+from cranfield.ids import id_bytes
+from cranfield.opening import Input, PathLike
 
 
 def read_delimited_run(source: Input, problem: OnProblem, delimiter: str) -> RunRows:

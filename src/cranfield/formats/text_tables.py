@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal
 
-from cranfield.collection import Document, Topic, shown
+from cranfield.collection import Document, Topic
 from cranfield.errors import InputError
 from cranfield.formats.beir import (
     DOCUMENT_ID,
@@ -25,8 +25,9 @@ from cranfield.formats.beir import (
     tidy,
     topic_from,
 )
-from cranfield.formats.opening import Input
 from cranfield.formats.values import OnProblem, each
+from cranfield.ids import shown
+from cranfield.opening import Input
 
 Kind = Literal["topic", "document"]
 LARGEST_FIELD = 1 << 28

@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from cranfield.collection import Document, Topic, shown
+from cranfield.collection import Document, Topic
 from cranfield.errors import FormatError, InputError
 from cranfield.formats import beir, smart, text_tables, trec_text
 from cranfield.formats.beir import whole
-from cranfield.formats.opening import Input, PathLike, expand, without_compression, writing
 from cranfield.formats.text_tables import Kind
 from cranfield.formats.values import OnProblem, stop
+from cranfield.ids import shown
+from cranfield.opening import Input, PathLike, expand, without_compression, writing
 from cranfield.wording import counted
 
 

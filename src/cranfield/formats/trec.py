@@ -12,11 +12,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
-from cranfield.collection import Qrels, Run, id_bytes, shown
+from cranfield.collection import Qrels, Run
 from cranfield.errors import InputError
-from cranfield.formats.opening import UTF8_BOM, Input
 from cranfield.formats.rows import Note, QrelsRows, RunRows, scores_from_ranks
 from cranfield.formats.values import OnProblem, decimal, decimals, grade, text, whole
+from cranfield.ids import id_bytes, shown
+from cranfield.opening import UTF8_BOM, Input
 from cranfield.wording import counted
 
 Fields = list[bytes]

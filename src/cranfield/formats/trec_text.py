@@ -17,8 +17,8 @@ from itertools import zip_longest
 from cranfield.collection import Document, Subtopic, Topic
 from cranfield.errors import InputError
 from cranfield.formats.beir import known_id, searchable, tidy
-from cranfield.formats.opening import Input
 from cranfield.formats.values import OnProblem, each
+from cranfield.opening import Input
 
 LARGEST_DOCUMENT = 1 << 28
 

@@ -9,15 +9,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cranfield.collection import shown
 from cranfield.errors import InputError
+from cranfield.ids import shown
 
 OnProblem = Callable[[InputError], None]
 R = TypeVar("R")
 T = TypeVar("T")
-
-# the words of the lecture slides; read_qrels(grade_words=…) takes others
-GRADE_WORDS: Mapping[str, float] = {"perfect": 4, "excellent": 3, "good": 2, "fair": 1, "bad": 0}
 
 _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,18}")

@@ -13,7 +13,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, id_bytes, natural_order
+from cranfield.collection import Floats, Ints
+from cranfield.ids import id_bytes, natural_order
 from cranfield.judged import Bools, JudgedRun, share
 from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
 from cranfield.measures.graded import running_sum

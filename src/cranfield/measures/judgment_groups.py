@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, id_bytes
+from cranfield.collection import Floats, Ints
+from cranfield.ids import id_bytes
 from cranfield.judged import JudgedRun
 from cranfield.measures.base import CUTOFF, REL, Measure
 from cranfield.measures.binary import AP, P

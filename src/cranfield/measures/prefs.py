@@ -13,8 +13,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, id_bytes
+from cranfield.collection import Floats, Ints
 from cranfield.errors import EvaluationError
+from cranfield.ids import id_bytes
 from cranfield.judged import Bools, JudgedRun, share
 from cranfield.measures.base import Measure, Parameter
 from cranfield.measures.graded import running_sum

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cranfield.collection import Qrels, Run, id_bytes
+from cranfield.collection import Qrels, Run
+from cranfield.ids import id_bytes
 from cranfield.judged import Joining, JudgedRun, judge
 from cranfield.measures.prefs import PreferenceConflict, positions, preferences_of
 from cranfield.measures.trec_names import FAMILIES

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.collection import Qrels, Run, id_bytes
+from cranfield.collection import Qrels, Run
+from cranfield.ids import id_bytes
 from cranfield.trec_eval.numbers import atof, atol
 from cranfield.trec_eval.outcome import Stop, crash
 
