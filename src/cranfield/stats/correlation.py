@@ -60,7 +60,7 @@ def kendall_tau(x: Scored, y: Scored, variant: Literal["a", "b"] = "b") -> float
     0.3333333333333333
     """
     _require_variant(variant)
-    pairs = kendall_pairs(*_paired(x, y), variant)
+    pairs = kendall_pairs(*paired_scores(x, y), variant)
     total = math.fsum(pairs.concordant - pairs.discordant)
     return total / pairs.normaliser if pairs.normaliser else math.nan
 
@@ -76,7 +76,7 @@ def tau_ap(truth: Scored, estimate: Scored, variant: Literal["a", "b"] = "a") ->
     0.3333333333333333
     """
     _require_variant(variant)
-    x, y = _paired(truth, estimate)
+    x, y = paired_scores(truth, estimate)
     if variant == "a" and len(np.unique(x)) < len(x):
         raise CranfieldError("the truth has ties, which tau_AP,a cannot take: use variant='b'.")
     terms = tau_ap_terms(x, y, variant)
@@ -96,8 +96,8 @@ def overlap(a: Iterable[Any], b: Iterable[Any], k: int | None = None) -> float:
     return overlap_share(places(a), places(b), k)
 
 
-def _paired(x: Scored, y: Scored) -> tuple[Floats, Floats]:
-    """Two columns of scores, item by item."""
+def paired_scores(x: Scored, y: Scored) -> tuple[Floats, Floats]:
+    """Two columns of scores, item by item, from two lists or two {item: score}; a clear error if items differ."""
     if isinstance(x, Mapping) and isinstance(y, Mapping):
         if set(x) != set(y):
             odd = ", ".join(sorted(map(str, set(x) ^ set(y)))[:3])
