@@ -137,10 +137,15 @@ class Scores:
 
     def per_query(self, measure: str | Measure, run: str | None = None) -> dict[str, float]:
         """{query: value} of the queries evaluated."""
-        values = self.values(measure, run).tolist()
-        if len(values) < 100 or any(map(math.isnan, values)):
-            return {q: v for q, v in zip(self.queries, values, strict=True) if not math.isnan(v)}
-        return dict(zip(self.queries, values, strict=True))
+        return dict(zip(*self.evaluated(measure, run), strict=True))
+
+    def evaluated(self, measure: str | Measure, run: str | None = None) -> tuple[Sequence[str], list[float]]:
+        """The queries evaluated and the value of each."""
+        found = self.values(measure, run).tolist()
+        if not math.isnan(sum(found)):
+            return self.queries, found
+        there = [(query, value) for query, value in zip(self.queries, found, strict=True) if not math.isnan(value)]
+        return [query for query, _ in there], [value for _, value in there]
 
     def mean(self, measure: str | Measure, run: str | None = None, how: How | None = None) -> float:
         """The mean over queries, as asked for when evaluating unless `how` says otherwise; the sum for counts."""
@@ -239,7 +244,7 @@ class Scores:
         """The values of the queries evaluated, with their weights if they have any."""
         if self.weights is None:
             given = values.tolist()
-            return [v for v in given if not math.isnan(v)] if any(map(math.isnan, given)) else given, None
+            return [v for v in given if not math.isnan(v)] if math.isnan(sum(given)) else given, None
         there = [(v, q) for v, q in zip(values.tolist(), self.queries, strict=True) if not math.isnan(v)]
         return [value for value, _ in there], [self.weights[query] for _, query in there]
 

@@ -6,6 +6,7 @@ import dataclasses
 import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from operator import add
 from typing import Any
 
 from cranfield.collection import Origin
@@ -35,10 +36,9 @@ def blocks(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] 
     for run in scores.runs:
         for i, label in enumerate(scores.labels):
             if per_query:
-                found = scores.per_query(label, run.name)
+                queries, values = scores.evaluated(label, run.name)
                 summed = scores.measures[i].aggregate == "sum"
-                values = list(map(whole, found.values())) if summed else list(found.values())
-                yield Block(run.name, label, list(found), values)
+                yield Block(run.name, label, queries, list(map(whole, values)) if summed else values)
             means = [(f"all:{group}", part.mean(label, run.name)) for group, part in parts.items()]
             means.append(("all", scores.mean(label, run.name)))
             # there is no TRisk of a single query, say
@@ -60,20 +60,25 @@ class _Texts(dict[float, str]):
         self.places = places
 
     def __missing__(self, value: float) -> str:
-        text = _plain(value, self.places)
-        if value:  # 0.0 and -0.0 are the same key
-            self[value] = text
+        self[value] = text = _plain(value, self.places)
         return text
 
 
 def as_tsv(found: Iterator[Block], places: int | None) -> Iterator[str]:
     """`run⇥measure⇥query⇥value`, no header; a block at a time, as there may be millions of values."""
-    texts, counts = _Texts(places), _Texts(places)
+    floats, counts = _Texts(places), _Texts(places)
+    queries: Sequence[str] = ()
+    starts: list[str] = []
     for block in found:
-        start = f"{block.run}\t{block.label}\t"
-        known = counts if block.values and isinstance(block.values[0], int) else texts
-        pairs = zip(block.queries, block.values, strict=True)
-        yield "".join([f"{start}{query}\t{known[value]}\n" for query, value in pairs])
+        if not block.queries:
+            continue
+        if block.queries is not queries and len(block.queries) > 1:
+            queries, starts = block.queries, [f"{query}\t" for query in block.queries]
+        here = starts if block.queries is queries else [f"{query}\t" for query in block.queries]
+        known = counts if isinstance(block.values[0], int) else floats
+        front = f"{block.run}\t{block.label}\t"
+        # each line is put together by the end of the one before it
+        yield front + f"\n{front}".join(map(add, here, map(known.__getitem__, block.values))) + "\n"
 
 
 def as_csv(lines: Iterator[Row], places: int | None) -> str:
@@ -352,6 +357,7 @@ def _input(origin: Origin) -> dict[str, str]:
 def _plain(value: float, places: int | None) -> str:
     if math.isnan(value):
         return tables.MISSING
+    value = value or abs(value)  # -0.0 is 0.0
     return repr(value) if places is None or isinstance(value, int) else f"{value:.{places}f}"
 
 
