@@ -266,14 +266,15 @@ class JudgedRun:
 
     def only(self, where: Bools) -> JudgedRun:
         """The same with some hits only; ranks stay as they are."""
+        at = np.flatnonzero(where)
         return replace(
             self,
-            starts=_recount(self.query, where, self.n),
-            rank=self.rank[where],
-            grade=self.grade[where],
-            doc=self.doc[where],
-            tie_first=self.tie_first[where],
-            tie_size=self.tie_size[where],
+            starts=np.searchsorted(at, self.starts),
+            rank=self.rank[at],
+            grade=self.grade[at],
+            doc=self.doc[at],
+            tie_first=self.tie_first[at],
+            tie_size=self.tie_size[at],
         )
 
     @cached_property
@@ -657,7 +658,3 @@ def _sums(query: Ints, weights: Any, n: int) -> Floats:
 
 def _starts(sizes: Any) -> Ints:
     return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64)))).astype(np.int64)
-
-
-def _recount(query: Ints, where: Bools, n: int) -> Ints:
-    return _starts(np.bincount(query[where], minlength=n))

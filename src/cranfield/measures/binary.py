@@ -233,7 +233,9 @@ class AP(_Cut):
         if self.ties == "group":
             return group_terms(judged, self.hits(judged), self.cutoff)
         top = self.top(judged)
-        return np.where(top, judged.running(top) / judged.rank, 0.0)
+        # several times as fast as np.where, which guesses what comes next
+        terms: Floats = judged.running(top) / judged.rank * top
+        return terms
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         relevant = judged.relevant(self.lowest_relevant)

@@ -45,7 +45,8 @@ class Bpref(Measure):
         relevant = self.normaliser(judged)
         most = np.minimum(self._others(judged), relevant)
         lost = share(np.minimum(self._above(judged), judged.spread(relevant)), judged.spread(most))
-        return np.where(judged.grade >= self.lowest_relevant, 1 - lost, 0.0)
+        terms: Floats = (1 - lost) * (judged.grade >= self.lowest_relevant)
+        return terms
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         return judged.relevant(self.lowest_relevant)

@@ -37,8 +37,8 @@ def blocks(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] 
         for i, label in enumerate(scores.labels):
             if per_query:
                 queries, values = scores.evaluated(label, run.name)
-                summed = scores.measures[i].aggregate == "sum"
-                yield Block(run.name, label, queries, list(map(whole, values)) if summed else values)
+                counts = scores.measures[i].aggregate == "sum" and all(map(float.is_integer, values))
+                yield Block(run.name, label, queries, list(map(int, values)) if counts else values)
             means = [(f"all:{group}", part.mean(label, run.name)) for group, part in parts.items()]
             means.append(("all", scores.mean(label, run.name)))
             # there is no TRisk of a single query, say
