@@ -13,7 +13,7 @@ from cranfield.collection import Origin
 from cranfield.records import record
 from cranfield.report import tables
 from cranfield.report.tables import Cell, Table, number
-from cranfield.scores import RunScores, Scores, whole
+from cranfield.scores import RunScores, Scores
 from cranfield.wording import counted
 
 Row = tuple[str, str, str, float]
