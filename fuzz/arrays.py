@@ -24,6 +24,7 @@ def execute(view: memoryview) -> None:
         result = starts.view(np.float64)[: len(starts) - 1]
     attempt(0, core.shares, values, values[::-1].copy(), np.empty(len(values) if steps < 99 else steps))
     attempt(0, core.running, starts, values != 0, np.empty(len(values)))
+    attempt(0, core.quotients, starts, values, np.resize(values, results % 16), np.empty(results % 16))
     if attempt(0, core.sums, starts, values, result) is None and len(result) == len(starts) - 1 and results % 2:
         _check(starts, values, result)
 
@@ -40,6 +41,10 @@ def _check(starts: np.ndarray, values: np.ndarray, result: np.ndarray) -> None:
         query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         expected = np.bincount(query, weights=values, minlength=len(starts) - 1).astype(np.float64)
         assert result.tobytes() == expected.tobytes(), (result, expected)
+        whole, quotients = np.resize(np.append(values, 2.0), len(result)), np.empty(len(result))
+        core.quotients(starts, values, whole, quotients)
+        core.shares(expected, whole, result)
+        assert quotients.tobytes() == result.tobytes(), (quotients, result)
         counts, shares = np.empty(len(values)), np.empty(len(values))
         core.shares(values, values[::-1].copy(), shares)
         with np.errstate(invalid="ignore", divide="ignore"):

@@ -97,3 +97,7 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     ):
         with pytest.raises(ValueError, match="do not fit together"):
             core.sums(*wrong)
+        with pytest.raises(ValueError, match="do not fit together"):
+            core.quotients(*wrong[:2], np.ones(len(wrong[2])), wrong[2])
+    with pytest.raises(ValueError, match="do not fit together"):
+        core.quotients(starts, values, np.ones(len(result) + 1), result)
