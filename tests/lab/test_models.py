@@ -1,0 +1,136 @@
+"""Models equal their formulas, document by document."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cranfield.analysis import Analysis
+from cranfield.collection import Document
+from cranfield.errors import CranfieldError
+from cranfield.lab import models
+from cranfield.lab.index import Index, build
+from cranfield.lab.models import best, model_named
+
+PLAIN = Analysis(stemmer="none", stop_words="none")
+
+
+def corpus(seed: int = 3, n: int = 60) -> Index:
+    rng = np.random.default_rng(seed)
+    share = 1 / np.arange(1, 31)
+    vocabulary = [f"w{i:02}" for i in range(30)]
+    texts = [rng.choice(vocabulary, size=rng.integers(1, 40), p=share / share.sum()) for _ in range(n)]
+    return build((Document(f"d{i:03}", " ".join(text)) for i, text in enumerate(texts)), PLAIN)
+
+
+class ByHand:
+    """The formulas, one document and one term at a time."""
+
+    def __init__(self, index: Index) -> None:
+        self.docs = []
+        for i in range(len(index.docs)):
+            terms, counts = index.vector(i)
+            self.docs.append({index.terms[t]: c for t, c in zip(terms.tolist(), counts.tolist(), strict=True)})
+        self.n = len(self.docs)
+        self.df = Counter(term for doc in self.docs for term in doc)
+        self.cf: Counter[str] = Counter()
+        for doc in self.docs:
+            self.cf.update(doc)
+        self.lengths = [sum(doc.values()) for doc in self.docs]
+        self.mean = sum(self.lengths) / self.n
+        self.tokens = sum(self.lengths)
+
+    def scores(self, query: Counter[str], one: Callable[[str, int, float, int], float]) -> dict[int, float]:
+        return {
+            d: sum(one(t, d, doc[t], q) for t, q in query.items() if t in doc)
+            for d, doc in enumerate(self.docs)
+            if any(t in doc for t in query)
+        }
+
+    def bm25(self, query: Counter[str]) -> dict[int, float]:
+        def one(t: str, d: int, tf: float, q: int) -> float:
+            idf = math.log(1 + (self.n - self.df[t] + 0.5) / (self.df[t] + 0.5))
+            return q * idf * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * self.lengths[d] / self.mean))
+
+        return self.scores(query, one)
+
+    def lm(self, query: Counter[str]) -> dict[int, float]:
+        known = {t: q for t, q in query.items() if t in self.cf}
+        return {
+            d: sum(
+                q * math.log((doc.get(t, 0) + 1000 * self.cf[t] / self.tokens) / (self.lengths[d] + 1000))
+                - q * math.log(self.cf[t] / self.tokens)
+                for t, q in known.items()
+            )
+            for d, doc in enumerate(self.docs)
+            if any(t in doc for t in known)
+        }
+
+    def lm_jm(self, query: Counter[str]) -> dict[int, float]:
+        def one(t: str, d: int, tf: float, q: int) -> float:
+            inside, outside = 0.3 * tf / self.lengths[d], 0.7 * self.cf[t] / self.tokens
+            return q * (math.log(inside + outside) - math.log(outside))
+
+        return self.scores(query, one)
+
+    def dph(self, query: Counter[str]) -> dict[int, float]:
+        def one(t: str, d: int, tf: float, q: int) -> float:
+            f = min(tf / self.lengths[d], 1 - 1e-12)
+            gain = tf * math.log2(tf * self.mean / self.lengths[d] * self.n / self.cf[t])
+            return q * (1 - f) ** 2 / (tf + 1) * (gain + 0.5 * math.log2(2 * math.pi * tf * (1 - f)))
+
+        return self.scores(query, one)
+
+    def tfidf(self, query: Counter[str]) -> dict[int, float]:
+        def vector(counts: dict[str, float]) -> dict[str, float]:
+            raw = {t: (1 + math.log(c)) * math.log(1 + self.n / self.df[t]) for t, c in counts.items() if t in self.df}
+            norm = math.sqrt(sum(w * w for w in raw.values())) or 1
+            return {t: w / norm for t, w in raw.items()}
+
+        asked = vector(dict(query))
+        return self.scores(query, lambda t, d, tf, q: asked.get(t, 0) * vector(self.docs[d])[t])
+
+
+@pytest.mark.parametrize("name", ["bm25", "tfidf", "lm", "lm-jm", "dph"])
+def test_scores_are_those_of_the_formula(name: str) -> None:
+    index = corpus()
+    hand = ByHand(index)
+    for text in ("w00 w05 w05 w29", "w07", "w01 w02 w03 w04 unseen"):
+        expected = getattr(hand, name.replace("-", "_"))(Counter(text.split()))
+        ((docs, scores),) = model_named(name).search(index, [index.query(text)], depth=1000)
+        assert dict(zip(docs.tolist(), scores.tolist(), strict=True)) == pytest.approx(expected, rel=1e-9, abs=1e-9)
+        assert all(a >= b for a, b in zip(scores, scores[1:], strict=False))
+
+
+def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = corpus()
+    queries = [index.query(text) for text in ("w00 w01", "", "w03 w03 w20", "nothing", "w10")]
+    for name in ("bm25", "tfidf", "lm", "lm-jm", "dph"):
+        whole = model_named(name).search(index, queries, 7)
+        monkeypatch.setattr(models, "MOST_POSTINGS", 1)
+        for (docs, scores), (same_docs, same) in zip(model_named(name).search(index, queries, 7), whole, strict=True):
+            assert docs.tolist() == same_docs.tolist() and scores.tolist() == same.tolist()
+        monkeypatch.undo()
+
+
+@given(st.lists(st.integers(0, 9), max_size=400), st.integers(1, 60))
+@settings(deadline=None)
+def test_the_best_are_the_best_and_ties_keep_the_collections_order(values: list[int], depth: int) -> None:
+    docs = np.random.default_rng(len(values)).permutation(len(values))
+    found, scores = best(docs, np.array(values, dtype=float), depth)
+    expected = sorted(zip(docs.tolist(), values, strict=True), key=lambda pair: (-pair[1], pair[0]))[:depth]
+    assert list(zip(found.tolist(), scores.tolist(), strict=True)) == expected
+
+
+def test_names_and_parameters_that_are_not_there() -> None:
+    assert str(model_named("bm25", k1=0.9)) == "BM25(k1=0.9, b=0.75)"
+    with pytest.raises(CranfieldError, match="no system 'bm52': expected one of bm25"):
+        model_named("bm52")
+    with pytest.raises(CranfieldError, match="bm25 has no parameter 'k3': it has k1, b"):
+        model_named("bm25", k3=1)

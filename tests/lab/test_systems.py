@@ -1,0 +1,79 @@
+"""Systems by name, from topics to runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cranfield import evaluate, read_documents, read_qrels, read_topics
+from cranfield.collection import Document, Topic
+from cranfield.errors import CranfieldError
+from cranfield.lab.index import build
+from cranfield.lab.systems import query_text, system_named
+
+DOCS = [Document("a", "red bicycle lamp"), Document("b", "bicycle bell"), Document("c", "steam engine lamp oil")]
+
+
+def test_a_run_has_the_best_documents_of_each_query_and_keeps_empty_ones() -> None:
+    run = system_named("bm25").search(build(DOCS), {"1": "bicycle lamp", "2": "zeppelin"}, depth=2)
+    assert run.queries == ("1", "2") and list(run.to_dict()["1"]) == ["a", "b"] and run.to_dict()["2"] == {}
+    assert run.tag == "bm25"
+
+
+def test_feedback_finds_what_the_query_does_not_say() -> None:
+    index = build(DOCS)
+    assert "c" not in system_named("bm25").search(index, {"1": "red"}).to_dict()["1"]
+    assert "c" in system_named("bm25+rm3:docs=1").search(index, {"1": "red"}).to_dict()["1"]
+    given = system_named("bm25+rocchio").search(index, {"1": "red"}, relevant={"1": ["c", "unknown"]})
+    assert "c" in given.to_dict()["1"]
+    assert list(system_named("bm25+rm3").search(index, {"1": "red"}, relevant={}).to_dict()["1"]) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("bm52", "no system 'bm52': expected one of bm25, tfidf, lm, lm-jm, dph, lsi."),
+        ("bm25:k3=1", "bm25 has no parameter 'k3': it has k1, b."),
+        ("bm25:k1", "bm25 has no parameter 'k1'"),
+        ("bm25:k1=x", "bm25: k1=x is not a number from 0."),
+        ("bm25:k1=-1", "is not a number from 0"),
+        ("lsi:k=1.5", "lsi: k=1.5 is not a whole number from 0."),
+        ("bm25+rm4", "no feedback 'rm4': expected one of rm3, rocchio, rsj."),
+        ("bm25+rm3+rm3", "only one kind of feedback"),
+    ],
+)
+def test_names_that_are_wrong_say_what_is_right(name: str, says: str) -> None:
+    with pytest.raises(CranfieldError) as caught:
+        system_named(name)
+    assert says.rstrip(".") in str(caught.value)
+
+
+def test_a_query_has_the_fields_asked_for() -> None:
+    topic = Topic("1", "red lamp", "about lamps", fields={"hint": "oil"})
+    assert query_text(topic) == "red lamp"
+    assert query_text(topic, ["title", "narrative", "description", "hint", "none"]) == "red lamp about lamps oil"
+
+
+# bm25s with its own English stop list gives these, k1 1.2, b 0.75
+CLASSICS = {
+    "med": ("MED.ALL", "MED.QRY", "MED.REL", 0.699),
+    "cacm": ("cacm.all", "query.text", "qrels.text", 0.499),
+    "cisi": ("CISI.ALL", "CISI.QRY", "CISI.REL", 0.381),
+    "cran": ("cran.all.1400", "cran.qry", "cran.qrels", 0.369),
+}
+
+
+@pytest.mark.parametrize("name", CLASSICS)
+def test_bm25_on_the_classic_collections_is_what_others_find(name: str, shared_data: Path) -> None:
+    docs, topics, judged, expected = CLASSICS[name]
+    folder = shared_data / "classic" / name
+    index = build(read_documents(folder / docs))
+    texts = {topic.id: query_text(topic) for topic in read_topics(folder / topics)}
+    if name == "cran":  # its judgments number the queries in the order of the file
+        texts = {str(i): text for i, text in enumerate(texts.values(), 1)}
+    qrels = read_qrels(folder / judged)
+    bm25 = evaluate(qrels, system_named("bm25").search(index, texts), ["nDCG@10", "AP"])
+    assert bm25.mean("nDCG@10") == pytest.approx(expected, abs=0.001)
+    if name in ("med", "cisi"):
+        assert evaluate(qrels, system_named("bm25+rm3").search(index, texts), ["AP"]).mean("AP") > bm25.mean("AP")
