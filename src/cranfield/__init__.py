@@ -33,9 +33,11 @@ if TYPE_CHECKING:
     from cranfield.judged import Joining, JudgedRun, judge
     from cranfield.measures import Measure, parse_measure, parse_measures
     from cranfield.scores import Evaluator, Scores, evaluate
+    from cranfield.stats.compare import Comparison, compare
 
 __version__ = "0.1.0"
 __all__ = [
+    "Comparison",
     "CranfieldError",
     "Document",
     "DuplicateError",
@@ -56,6 +58,7 @@ __all__ = [
     "Topic",
     "as_qrels",
     "as_run",
+    "compare",
     "evaluate",
     "explain",
     "from_arrays",
@@ -79,6 +82,7 @@ _HOMES = {
     "judged": ("Joining", "JudgedRun", "judge"),
     "measures": ("Measure", "parse_measure", "parse_measures"),
     "scores": ("Evaluator", "Scores", "evaluate"),
+    "stats.compare": ("Comparison", "compare"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -27,8 +27,20 @@ STAGES = {
         "measures": "List measures, explain one, or say which to use.",
         "conventions": "Show one measure as other tools have it, and why.",
     },
+    "Compare": {
+        "compare": "Say which system is better, by how much, how sure.",
+        "leaderboard": "Rank systems by one measure on several splits.",
+        "plot": "Draw a picture of an evaluation.",
+        "report": "Write a page with all of it, to open in a browser.",
+        "gate": "Say whether a candidate is worse than a baseline; for CI.",
+    },
+    "Search": {
+        "index": "Index the documents of a collection.",
+        "search": "Search an index for every topic, as a run.",
+        "tune": "Choose a system's parameters by cross-validation.",
+    },
     "Work": {
-        "demo": "Evaluate the bundled example.",
+        "demo": "Evaluate the bundled example, with a report.",
         "check": "Say what files are and what is wrong with them.",
         "convert": "Turn any format into any other.",
     },

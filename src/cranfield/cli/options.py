@@ -156,22 +156,25 @@ def echo(*texts: str) -> None:
         sys.exit(0)
 
 
-def progress(items: Iterable[T], total: int, label: str) -> Iterator[T]:
-    """Go through items as they are made; after a second show a bar, on a terminal only."""
-    if not sys.stderr.isatty() or total < 2:
+def progress(items: Iterable[T], total: int | None, label: str) -> Iterator[T]:
+    """Go through items as they are made; after a second show a bar, on a terminal only, or a count without a total."""
+    if not sys.stderr.isatty() or (total is not None and total < 2):
         yield from items
         return
     from rich.console import Console
     from rich.progress import Progress
 
-    started = time.monotonic()
+    shown = time.monotonic() + 0.9  # the first time after a second
     bar = Progress(console=Console(stderr=True), transient=True)
     task = bar.add_task(label, total=total)
     try:
         for done, item in enumerate(items, 1):
-            if time.monotonic() - started > 1 and not bar.live.is_started:
+            now = time.monotonic()
+            if now - shown > 0.1:
                 bar.start()
-            bar.update(task, completed=done)
+                what = label if total is not None else f"{label} {done:,}"
+                bar.update(task, completed=done, description=what)
+                shown = now
             yield item
     finally:
         bar.stop()

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, Run, Topic
+from cranfield.collection import Floats, Ints, Qrels, Run, Topic
 from cranfield.errors import CranfieldError
 from cranfield.lab.dense import LSI
 from cranfield.lab.feedback import FEEDBACK, Feedback
@@ -68,11 +68,44 @@ def system_named(text: str) -> System:
     return System(text, model, _made(more[0], FEEDBACK, "feedback") if more else None)
 
 
+def with_setting(text: str, setting: Mapping[str, float]) -> System:
+    """A system with some parameters set: those of the model or, where only that has them, of the feedback.
+
+    >>> with_setting("bm25:b=0.4+rm3", {"k1": 0.9, "terms": 20}).name
+    'bm25:b=0.4,k1=0.9+rm3:terms=20'
+    """
+    base, *more = text.split("+")
+    fields = system_named(base).model.__dataclass_fields__
+    for name, value in setting.items():
+        if more and name not in fields:
+            more[0] = _extended(more[0], name, value)
+        else:
+            base = _extended(base, name, value)
+    return system_named("+".join([base, *more]))
+
+
+def fitting(text: str, setting: Mapping[str, float]) -> dict[str, float]:
+    """A setting as a system can take it: whole numbers where it wants them."""
+    system = system_named(text)
+    fields = {**(system.feedback.__dataclass_fields__ if system.feedback else {}), **system.model.__dataclass_fields__}
+    whole = {name for name, field in fields.items() if type(field.default) is int}
+    return {name: round(value) if name in whole else value for name, value in setting.items()}
+
+
+def _extended(text: str, name: str, value: float) -> str:
+    return f"{text}{',' if ':' in text else ':'}{name}={value:g}"
+
+
 def query_text(topic: Topic, fields: Iterable[str] = FIELDS) -> str:
     """The words of a topic that are searched with."""
     plain = ("title", "description", "narrative")
     parts = (str(getattr(topic, field)) if field in plain else topic.fields.get(field, "") for field in fields)
     return " ".join(part for part in parts if part)
+
+
+def relevant_documents(qrels: Qrels, rel: float = 1.0) -> dict[str, list[str]]:
+    """The documents of each query that are judged relevant."""
+    return {query: [d for d, grade in judged.items() if grade >= rel] for query, judged in qrels.to_dict().items()}
 
 
 def as_run(index: Index, queries: Sequence[str], found: Sequence[Ranked], name: str) -> Run:

@@ -1,0 +1,36 @@
+"""For test suites: a search system must not get worse."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cranfield.report.gating import as_text
+from cranfield.stats.gate import MEASURE, Gate, gate
+
+
+def assert_not_worse(
+    qrels: Any,
+    baseline: Any,
+    candidate: Any,
+    measure: Any = MEASURE,
+    max_drop: float = 0.01,
+    alpha: float = 0.05,
+    require_proof: bool = False,
+    **options: Any,
+) -> Gate:
+    """Fail the test, saying why, if a candidate is worse than a baseline by more than `max_drop`.
+
+    Runs are files, dicts, frames or a Run; in the place of a run there may be its scores, {query: score} or a Scores.
+    `measure` may be a list. Options are those of `evaluate`, and `correction`. With `require_proof` a test also fails
+    where it is undecided. What was decided is returned.
+
+    >>> assert_not_worse(None, {"q1": 0.5, "q2": 0.75}, {"q1": 0.5, "q2": 0.75}, require_proof=True).verdict
+    'not worse'
+    """
+    __tracebackhide__ = True  # pytest then shows the test that failed, not this function
+    decided = gate(
+        qrels, baseline, candidate, measure, max_drop=max_drop, alpha=alpha, require_proof=require_proof, **options
+    )
+    if not decided.passed:
+        raise AssertionError(as_text(decided))
+    return decided
