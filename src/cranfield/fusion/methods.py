@@ -1,0 +1,482 @@
+"""The methods of fusion: what a run gives each of its documents, and how that adds up over runs.
+
+A method gives points to every entry (a document of a run's list), by its score or its rank, and makes one score of
+the points that a document has from all runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from cranfield.collection import Bools, Floats, Ints
+from cranfield.fusion.candidates import Candidates
+from cranfield.fusion.condorcet import majority_order
+from cranfield.fusion.naming import named
+from cranfield.records import entity, record
+
+Kind = Literal["scores", "ranks", "training"]
+BAYES_CUTS = (0, 5, 10, 15, 20, 30, 100, 200, 500, 1000)
+SEGFUSE_CUTS = (0, *(10 * 2 ** (k - 1) - 5 for k in range(1, 11)))
+LEAST_ODDS = float(np.log(0.001 / 0.999))
+
+
+@record
+class Parameter:
+    """A number that a method takes, and where it is searched for when it is learned."""
+
+    about: str
+    default: float
+    low: float
+    high: float
+    grid: tuple[float, ...]
+    whole: bool = False
+
+
+@entity
+class Points:
+    """What each candidate has from each run: a table of candidates × runs, 0 where a run lacks the document."""
+
+    table: Floats
+    found: Bools
+    weights: Floats | None
+
+    @cached_property
+    def n(self) -> Ints:
+        """How many runs have each candidate."""
+        n: Ints = self.found.sum(axis=1)
+        return n
+
+    @cached_property
+    def sum(self) -> Floats:
+        return added(self.table)
+
+    @cached_property
+    def weighted(self) -> Floats:
+        return self.sum if self.weights is None else added(self.table * self.weights)
+
+    def over_runs(self, absent: float) -> Floats:
+        """The table with something else where a run lacks the document."""
+        return np.where(self.found, self.table, absent)
+
+
+@entity
+class Settings:
+    """What a method is told: its parameters, and for those that are trained what was learned of each run."""
+
+    params: Mapping[str, float]
+    learned: Sequence[Floats] = ()
+
+
+Give = Callable[[Candidates, Floats, Settings], Floats]  # candidates, normalised scores, settings: points of entries
+
+
+@entity
+class Method:
+    """A way to make one ranking of several. In formulas s is a normalised score, i a rank, n how many runs have d."""
+
+    name: str
+    title: str
+    kind: Kind
+    formula: str
+    reference: str
+    points: Give
+    combine: Callable[[Points, Settings], Floats]
+    absent: Callable[[Candidates], Floats] | None = None  # queries × runs: points of a candidate that a run lacks
+    order: Callable[[Candidates, Floats | None], Floats] | None = None  # where the score is a place in a whole order
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    weights: Literal["no", "optional", "needed"] = "no"
+    learn: str = ""  # what is learned of each run: its chances of relevance by rank, or its AP
+    reads_scores: bool = True  # whether anything but the order of a list matters
+    absent_is_zero: bool = False  # whether a document that a run lacks counts as if it had scored 0 there
+
+
+def method_of(name: str) -> Method:
+    """The method of that name, as ranx writes it or as the literature does.
+
+    >>> method_of("CombMNZ").name, method_of("reciprocal-rank").name
+    ('mnz', 'rrf')
+    """
+    return named(name, METHODS, ALIASES, "method of fusion")
+
+
+def added(table: Floats) -> Floats:
+    """The sum of each row, whatever the order of the columns.
+
+    Adding in order of size makes documents with the same points tie exactly, from whichever runs they have them.
+    """
+    if table.shape[1] > 2:
+        table = np.sort(table, axis=1)
+    total = np.zeros(len(table))
+    for column in table.T:
+        total += column
+    return total
+
+
+# Points of an entry
+
+
+def _score(_: Candidates, scores: Floats, __: Settings) -> Floats:
+    return scores
+
+
+def _reciprocal(found: Candidates, _: Floats, settings: Settings) -> Floats:
+    points: Floats = 1.0 / (settings.params["k"] + found.rank.astype(np.float64))
+    return points
+
+
+def _inverse_square(found: Candidates, _: Floats, __: Settings) -> Floats:
+    return 1.0 / found.rank.astype(np.float64) ** 2
+
+
+def _rank_biased(found: Candidates, _: Floats, settings: Settings) -> Floats:
+    phi = settings.params["phi"]
+    points: Floats = (1 - phi) * np.power(phi, found.rank - 1.0)
+    return points
+
+
+def _borda(found: Candidates, _: Floats, __: Settings) -> Floats:
+    return (_candidates_of_query(found) + 1 - found.rank).astype(np.float64)
+
+
+def _borda_absent(found: Candidates) -> Floats:
+    # what a run leaves of the points, in equal parts (Aslam & Montague 2001)
+    return (found.number[:, np.newaxis] - found.sizes + 1) / 2.0
+
+
+def _candidates_of_query(found: Candidates) -> Ints:
+    return np.repeat(found.number, found.sizes.sum(axis=1))
+
+
+def _nothing(found: Candidates, _: Floats, __: Settings) -> Floats:
+    return np.zeros(len(found.score))
+
+
+def _by_map(found: Candidates, _: Floats, settings: Settings) -> Floats:
+    return np.array([float(ap[0]) for ap in settings.learned])[found.run] / found.rank
+
+
+def _by_rank(found: Candidates, _: Floats, settings: Settings) -> Floats:
+    return _looked_up(found, settings.learned, found.rank - 1)
+
+
+def _by_window(found: Candidates, _: Floats, settings: Settings) -> Floats:
+    w = int(settings.params["w"])
+    first = np.maximum(found.rank - 1 - w, 0)
+    last = np.minimum(found.rank - 1 + w, found.size - 1)
+    sums = [np.concatenate(([0.0], np.cumsum(chances))) for chances in settings.learned]
+    total = _looked_up(found, sums, last + 1, beyond=True) - _looked_up(found, sums, first, beyond=True)
+    return total / (last - first + 1.0)
+
+
+def _by_share(found: Candidates, _: Floats, settings: Settings) -> Floats:
+    segments = int(settings.params["segments"])
+    segment = (found.rank - 1) // -(-found.size // segments)
+    return _looked_up(found, settings.learned, segment) / (segment + 1)
+
+
+def _by_segment(found: Candidates, scores: Floats, settings: Settings) -> Floats:
+    segment = np.searchsorted(SEGFUSE_CUTS, found.rank - 1, side="right") - 1
+    chances = _looked_up(found, settings.learned, np.asarray(segment, dtype=np.int64))
+    return chances * (scores + 1)
+
+
+def _by_odds(found: Candidates, _: Floats, settings: Settings) -> Floats:
+    segment = np.searchsorted(BAYES_CUTS, found.rank - 1, side="right") - 1
+    # ranks below all segments have the odds of the last one
+    return _looked_up(found, settings.learned, segment, beyond=True)
+
+
+def _odds_absent(found: Candidates) -> Floats:
+    return np.full(found.sizes.shape, LEAST_ODDS)
+
+
+def _looked_up(found: Candidates, tables: Sequence[Floats], at: Ints, beyond: bool = False) -> Floats:
+    """What was learned of each entry's run, at some place; beyond the end its last value, or 0."""
+    looked_up = np.zeros(len(at))
+    for run, table in enumerate(tables):
+        mine = np.flatnonzero(found.run == run)
+        inside = at[mine] < len(table)
+        values = table[np.minimum(at[mine], len(table) - 1)]
+        looked_up[mine] = values if beyond else np.where(inside, values, 0.0)
+    return looked_up
+
+
+# The points of all runs as one score
+
+
+def _sum(points: Points, _: Settings) -> Floats:
+    return points.weighted
+
+
+def _mean(points: Points, _: Settings) -> Floats:
+    return points.sum / points.n
+
+
+def _multiplied(points: Points, _: Settings) -> Floats:
+    return points.sum * points.n
+
+
+def _multiplied_by_power(points: Points, settings: Settings) -> Floats:
+    return points.sum * np.power(points.n.astype(np.float64), settings.params["gamma"])
+
+
+def _multiplied_by_weights(points: Points, _: Settings) -> Floats:
+    weights = np.ones(points.table.shape[1]) if points.weights is None else points.weights
+    return points.sum * added(points.found.astype(np.float64) * weights)
+
+
+def _multiplied_by_root(points: Points, _: Settings) -> Floats:
+    return points.weighted * np.sqrt(points.n.astype(np.float64))
+
+
+def _multiplied_by_log(points: Points, _: Settings) -> Floats:
+    return points.sum * np.log(points.n.astype(np.float64))
+
+
+def _multiplied_by_shifted_log(points: Points, settings: Settings) -> Floats:
+    return points.sum * np.log(points.n.astype(np.float64) + settings.params["sigma"])
+
+
+def _highest(points: Points, _: Settings) -> Floats:
+    highest: Floats = points.over_runs(-np.inf).max(axis=1)
+    return highest
+
+
+def _lowest(points: Points, _: Settings) -> Floats:
+    lowest: Floats = points.over_runs(np.inf).min(axis=1)
+    return lowest
+
+
+def _median(points: Points, _: Settings) -> Floats:
+    table = np.sort(points.over_runs(np.inf), axis=1)
+    row = np.arange(len(table))
+    lower, upper = table[row, (points.n - 1) // 2], table[row, points.n // 2]
+    # halves first, so that the sum of two large scores does not overflow
+    return np.where(lower == upper, lower, lower / 2 + upper / 2)
+
+
+def _by_majority(found: Candidates, weights: Floats | None) -> Floats:
+    points = found.table(_borda(found, found.score, Settings({})), np.nan)
+    points = np.where(np.isnan(points), np.repeat(_borda_absent(found), found.number, axis=0), points)
+    ranks = found.table(found.rank.astype(np.float64), np.inf)
+    return majority_order(found, ranks, added(points if weights is None else points * weights), weights)
+
+
+# The methods
+
+_HUNDREDTHS = tuple(i / 100 for i in range(1, 101))
+_WHOLE_100 = tuple(float(i) for i in range(1, 101))
+_K = Parameter("how little the first ranks stand out", 60, 0, 1e9, tuple(float(k) for k in range(10, 101, 10)))
+_PHI = Parameter("how far down a list its reader gets", 0.8, 0.0001, 0.9999, _HUNDREDTHS[:-1])
+_GAMMA = Parameter("how much agreement counts", 1, 0, 100, _HUNDREDTHS)
+_SIGMA = Parameter("how much a document in one list only counts", 0.01, 0, 1, _HUNDREDTHS)
+_W = Parameter("ranks on either side that are averaged over", 5, 0, 1e6, _WHOLE_100, whole=True)
+_SEGMENTS = Parameter("parts that a list is cut into", 10, 1, 1e6, _WHOLE_100, whole=True)
+
+_FOX = "Fox & Shaw, TREC-2 1993"
+_MOURAO = "Mourão, Martins & Magalhães, CMIG 2015"
+_ASLAM = "Aslam & Montague, SIGIR 2001"
+_MONTAGUE = "Montague & Aslam, CIKM 2002"
+_WU = "Wu & Crestani, CIKM 2002"
+_LILLIS = "Lillis et al., SIGIR 2010"
+_CHANCES = "its chance of a relevant document at each rank"
+_IN_SEGMENTS = "its chance of a relevant document in each segment"
+
+
+def _comb(name: str, title: str, formula: str, combine: Any, **more: Any) -> Method:
+    """One that makes a score of scores."""
+    return Method(name, title, "scores", formula, more.pop("reference", _FOX), _score, combine, **more)
+
+
+def _ranked(name: str, title: str, formula: str, reference: str, points: Give, combine: Any, **more: Any) -> Method:
+    """One that looks at ranks only."""
+    return Method(name, title, "ranks", formula, reference, points, combine, reads_scores=False, **more)
+
+
+def _trained(name: str, title: str, formula: str, reference: str, points: Give, learn: str, **more: Any) -> Method:
+    """One that learns from judgments what a rank is worth in each run."""
+    given = {"reads_scores": False} | more
+    return Method(name, title, "training", formula, reference, points, _sum, learn=learn, **given)
+
+
+METHODS: Mapping[str, Method] = {
+    method.name: method
+    for method in (
+        _comb("sum", "CombSUM: the sum of the scores", "Σs", _sum, absent_is_zero=True),
+        _comb("mnz", "CombMNZ: the sum, times the number of runs", "n·Σs", _multiplied, absent_is_zero=True),
+        _comb("anz", "CombANZ: the mean over the runs that have it", "Σs/n", _mean),
+        _comb("min", "CombMIN: the lowest score", "min s", _lowest),
+        _comb("max", "CombMAX: the highest score", "max s", _highest),
+        _comb("med", "CombMED: the median score", "median s", _median),
+        _comb(
+            "gmnz",
+            "CombGMNZ: CombMNZ with a power of the number",
+            "n^γ·Σs",
+            _multiplied_by_power,
+            parameters={"gamma": _GAMMA},
+            reference="Lee, SIGIR 1997",
+            absent_is_zero=True,
+        ),
+        _comb(
+            "wsum",
+            "weighted sum of the scores",
+            "Σw·s",
+            _sum,
+            weights="needed",
+            reference="Vogt & Cottrell, Information Retrieval 1999",
+            absent_is_zero=True,
+        ),
+        _comb(
+            "wmnz",
+            "the sum, times the weights of the runs",
+            "Σs · Σw over the runs that have d",
+            _multiplied_by_weights,
+            weights="needed",
+            reference=_WU,
+            absent_is_zero=True,
+        ),
+        _comb(
+            "mixed",
+            "weighted sum, times the root of the number of runs",
+            "√n·Σw·s",
+            _multiplied_by_root,
+            weights="needed",
+            reference=_WU,
+            absent_is_zero=True,
+        ),
+        _ranked(
+            "rrf",
+            "reciprocal rank fusion",
+            "Σ1/(k + i)",
+            "Cormack, Clarke & Büttcher, SIGIR 2009",
+            _reciprocal,
+            _sum,
+            parameters={"k": _K},
+            weights="optional",
+        ),
+        _ranked(
+            "rbc",
+            "rank-biased centroids",
+            "Σ(1 − φ)φ^(i − 1)",
+            "Bailey et al., SIGIR 2017",
+            _rank_biased,
+            _sum,
+            parameters={"phi": _PHI},
+        ),
+        _ranked(
+            "isr", "inverse square ranks, times the number of runs", "n·Σ1/i²", _MOURAO, _inverse_square, _multiplied
+        ),
+        _ranked(
+            "log_isr",
+            "ISR with the logarithm of the number; 0 for one run",
+            "ln n·Σ1/i²",
+            _MOURAO,
+            _inverse_square,
+            _multiplied_by_log,
+        ),
+        _ranked(
+            "logn_isr",
+            "log_isr that tells documents of one run apart",
+            "ln(n + σ)·Σ1/i²",
+            _MOURAO,
+            _inverse_square,
+            _multiplied_by_shifted_log,
+            parameters={"sigma": _SIGMA},
+        ),
+        _ranked(
+            "bordafuse",
+            "Borda's count: points for every document below",
+            "Σ(c + 1 − i), (c − N + 1)/2 from a run that lacks d",
+            _ASLAM,
+            _borda,
+            _sum,
+            absent=_borda_absent,
+        ),
+        _ranked(
+            "w_bordafuse",
+            "Borda's count, weighted",
+            "the same, times w",
+            _ASLAM,
+            _borda,
+            _sum,
+            absent=_borda_absent,
+            weights="needed",
+        ),
+        _ranked(
+            "condorcet",
+            "first what more runs put first",
+            "c + 1 − place; x above y if more runs have x above y than y above x",
+            _MONTAGUE,
+            _nothing,
+            _sum,
+            order=_by_majority,
+        ),
+        _ranked(
+            "w_condorcet",
+            "Condorcet with weighted votes",
+            "the same, a run having w votes",
+            _MONTAGUE,
+            _nothing,
+            _sum,
+            order=_by_majority,
+            weights="needed",
+        ),
+        _trained("mapfuse", "a run's AP, shared out by rank", "ΣAP/i", _LILLIS, _by_map, "its AP"),
+        _trained("posfuse", "chances of relevance at the rank", "ΣP(i)", _LILLIS, _by_rank, _CHANCES),
+        _trained(
+            "slidefuse",
+            "chances at the ranks around it",
+            "Σ mean of P(i − w) … P(i + w)",
+            "Lillis et al., ECIR 2008",
+            _by_window,
+            _CHANCES,
+            parameters={"w": _W},
+        ),
+        _trained(
+            "probfuse",
+            "chances in its part of the list",
+            "ΣP(k)/k, k being the part of ⌈N/segments⌉ ranks",
+            "Lillis et al., SIGIR 2006",
+            _by_share,
+            _IN_SEGMENTS,
+            parameters={"segments": _SEGMENTS},
+        ),
+        _trained(
+            "segfuse",
+            "chances in growing segments, times the score",
+            "ΣP(k)·(s + 1), segments ending at ranks 5, 15, 35, 75 …",
+            "Shokouhi, ECIR 2007",
+            _by_segment,
+            _IN_SEGMENTS,
+            reads_scores=True,
+        ),
+        _trained(
+            "bayesfuse",
+            "log odds of relevance in its segment",
+            "Σ ln(P/(1 − P)), ln(.001/.999) from a run that lacks d",
+            _ASLAM,
+            _by_odds,
+            "its log odds of a relevant document in each segment",
+            absent=_odds_absent,
+        ),
+    )
+}
+ALIASES = {
+    **{f"comb{name}": name for name in ("sum", "mnz", "anz", "min", "max", "med", "gmnz")},
+    "reciprocalrank": "rrf",
+    "reciprocalrankfusion": "rrf",
+    "borda": "bordafuse",
+    "wborda": "w_bordafuse",
+    "weightedborda": "w_bordafuse",
+    "weightedbordafuse": "w_bordafuse",
+    "condorcetfuse": "condorcet",
+    "weightedcondorcet": "w_condorcet",
+    "weightedsum": "wsum",
+    "median": "med",
+    "rankbiasedcentroids": "rbc",
+}

@@ -1,0 +1,267 @@
+"""A method with all it needs, and the fused run it makes."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection import Floats, Ints, Run, Strings
+from cranfield.errors import CranfieldError
+from cranfield.formats import as_run
+from cranfield.fusion.candidates import Candidates, all_queries, gather
+from cranfield.fusion.methods import Method, Parameter, Points, Settings, method_of
+from cranfield.fusion.norms import Norm, norm_of
+from cranfield.records import entity
+from cranfield.scores import distinct_names
+from cranfield.wording import counted, listed
+
+
+@entity
+class Recipe:
+    """A method of fusion with its normalisation, weights and parameters, and what it has learned of each run."""
+
+    method: Method
+    norm: Norm
+    weights: tuple[float, ...] | None = None
+    params: Mapping[str, float] | None = None
+    learned: tuple[Floats, ...] = ()
+
+    @cached_property
+    def settings(self) -> Settings:
+        return Settings(self.params or {}, self.learned)
+
+    @property
+    def described(self) -> str:
+        """The method with its parameters and weights.
+
+        >>> recipe_of("rrf", 2).described
+        'rrf(k=60)'
+        """
+        given = [f"{name}={value:g}" for name, value in (self.params or {}).items()]
+        if self.weights is not None:
+            given.append(f"weights={','.join(f'{weight:g}' for weight in self.weights)}")
+        if self.method.reads_scores:
+            given.append(f"norm={self.norm.name}")
+        return f"{self.method.name}({', '.join(given)})" if given else self.method.name
+
+    def scores(self, found: Candidates) -> Floats:
+        """One score for each candidate."""
+        weights = None if self.weights is None else np.array(self.weights)
+        if self.method.order is not None:
+            return self.method.order(found, weights)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self.method.combine(self._points(found, weights), self.settings)
+        if not np.isfinite(scores).all():
+            raise CranfieldError(
+                f"{self.method.name}: scores become too large for a number: normalise them, e.g. with --norm min-max."
+            )
+        return scores
+
+    def _points(self, found: Candidates, weights: Floats | None) -> Points:
+        entries = self.entries(found)
+        has_all = self.method.absent or (self.norm.absent if self.method.reads_scores else None)
+        if has_all is None:
+            table = found.table(entries, np.nan)
+            there = ~np.isnan(table)
+            return Points(np.where(there, table, 0.0), there, weights)
+        table = np.repeat(has_all(found), found.number, axis=0)
+        table[found.candidate, found.run] = entries
+        return Points(table, np.ones(table.shape, dtype=bool), weights)
+
+    def entries(self, found: Candidates) -> Floats:
+        """The points of each document of each list."""
+        scores = self.norm.scores(found) if self.method.reads_scores else found.score
+        return self.method.points(found, scores, self.settings)
+
+    def fuse(self, runs: Any, *, depth: int | None = None, name: str | None = None) -> Run:
+        """One run out of several, with at most `depth` documents a query."""
+        given = as_runs(runs)
+        if self.weights is not None and len(self.weights) != len(given):
+            raise CranfieldError(f"{counted(len(self.weights), 'weight')} for {counted(len(given), 'run')}.")
+        if self.method.learn and len(self.learned) != len(given):
+            raise CranfieldError(f"{self.method.name} was trained on {len(self.learned)} runs, not on {len(given)}.")
+        lists = list(self.lists(given, all_queries(given), depth))
+        return as_one(lists, name or self.method.name, self.notes(given, lists, depth))
+
+    def lists(self, runs: Sequence[Run], queries: Sequence[str], depth: int | None) -> Iterator[Fused]:
+        """The fused lists of some queries, several at a time."""
+        for found in gather(runs, queries, self.norm.upside_down):
+            yield self._ranked(found, depth)
+
+    def notes(self, runs: Sequence[Run], lists: Sequence[Fused], depth: int | None) -> tuple[str, ...]:
+        """What a reader of the fused run must know."""
+        return (*_coverage(runs), *self._unused(), *self._below_zero(runs, lists), *_left_out(lists, depth))
+
+    def _ranked(self, found: Candidates, depth: int | None) -> Fused:
+        scores = self.scores(found)
+        order, rank = found.ranked(scores)
+        kept = order if depth is None else order[rank <= depth]
+        number = found.number if depth is None else np.minimum(found.number, depth)
+        return Fused(found.queries, number, found.docs[kept], scores[kept], len(order), self._negative(found))
+
+    def _negative(self, found: Candidates) -> Ints:
+        """How many documents of each run count less than one that it lacks, which counts as 0."""
+        if not self.method.absent_is_zero or self.norm.absent is not None:
+            return np.zeros(found.runs, dtype=np.int64)
+        negative = np.bincount(found.run[self.entries(found) < 0], minlength=found.runs)
+        return np.where(found.sizes.sum(axis=0) < len(found.docs), negative, 0)
+
+    def _unused(self) -> Iterator[str]:
+        if not self.method.reads_scores and self.norm.name not in ("none", "min-max-inverted"):
+            yield f"--norm {self.norm.name} changes nothing: {self.method.name} looks at ranks only."
+
+    def _below_zero(self, runs: Sequence[Run], lists: Sequence[Fused]) -> Iterator[str]:
+        for i, run in enumerate(runs):
+            number = sum(int(part.negative[i]) for part in lists)
+            if number:
+                what = f"{counted(number, 'score')} of {run.name} below 0 (norm {self.norm.name})"
+                yield f"{what}: a document that it lacks counts as 0, which is more. With --norm min-max it is not."
+
+
+@entity
+class Fused:
+    """The fused lists of some queries, best first."""
+
+    queries: tuple[str, ...]
+    number: Ints  # of documents, per query
+    docs: Strings
+    scores: Floats
+    candidates: int
+    negative: Ints  # per run: documents that count less than one that it lacks
+
+
+def fuse(
+    runs: Any,
+    method: str = "rrf",
+    *,
+    norm: str | None = None,
+    weights: Iterable[float] | None = None,
+    depth: int | None = None,
+    name: str | None = None,
+    **params: float,
+) -> Run:
+    """One run out of several.
+
+    >>> one, other = {"q": {"a": 9.0, "b": 5.0, "c": 1.0}}, {"q": {"b": 0.7, "d": 0.1}}
+    >>> fuse([one, other]).to_dict()["q"].keys()
+    dict_keys(['b', 'a', 'd', 'c'])
+    >>> fuse([one, other], "wsum", weights=[0.2, 0.8]).to_dict()
+    {'q': {'b': 0.9, 'a': 0.2, 'd': 0.0, 'c': 0.0}}
+    """
+    given = as_runs(runs)
+    recipe = recipe_of(method, len(given), norm=norm, weights=weights, params=params)
+    if recipe.method.learn:
+        raise CranfieldError(f"{recipe.method.name} learns from judgments: --qrels QRELS, or fit(qrels, runs, …).")
+    return recipe.fuse(given, depth=depth, name=name)
+
+
+def recipe_of(
+    method: str,
+    runs: int,
+    *,
+    norm: str | None = None,
+    weights: Iterable[float] | None = None,
+    learning: bool = False,
+    params: Mapping[str, float] | None = None,
+) -> Recipe:
+    """A method with parameters and weights that were checked; those that are to be learned may be lacking."""
+    chosen = method_of(method)
+    default = "min-max" if chosen.reads_scores else "none"
+    return Recipe(
+        chosen,
+        norm_of(norm or default),
+        _checked_weights(chosen, weights, runs, learning),
+        _checked_params(chosen, params or {}),
+    )
+
+
+def _checked_weights(
+    method: Method, weights: Iterable[float] | None, runs: int, learning: bool
+) -> tuple[float, ...] | None:
+    given = None if weights is None else tuple(float(weight) for weight in weights)
+    if given is None:
+        if method.weights == "needed" and not learning:
+            what = "weights, e.g. --weights 0.3,0.7, or judgments to learn them from, --qrels QRELS"
+            raise CranfieldError(f"{method.name} needs {what}.")
+        return None
+    if method.weights == "no":
+        weighted = {"sum": "wsum", "mnz": "wmnz", "bordafuse": "w_bordafuse", "condorcet": "w_condorcet"}
+        hint = f" Take {weighted[method.name]}." if method.name in weighted else ""
+        raise CranfieldError(f"{method.name} has no weights.{hint}")
+    if len(given) != runs:
+        raise CranfieldError(f"{counted(len(given), 'weight')} for {counted(runs, 'run')}: expected one for each.")
+    if not all(math.isfinite(weight) and weight >= 0 for weight in given) or not any(given):
+        raise CranfieldError(
+            f"weights {', '.join(f'{w:g}' for w in given)}: expected numbers from 0, not all of them 0."
+        )
+    return given
+
+
+def _checked_params(method: Method, params: Mapping[str, float]) -> dict[str, float]:
+    unknown = [name for name in params if name not in method.parameters]
+    if unknown:
+        known = ", ".join(method.parameters) or "none"
+        raise CranfieldError(f"{method.name} has no parameter {unknown[0]!r}: it has {known}.")
+    return {
+        name: _checked_param(method, name, parameter, params.get(name, parameter.default))
+        for name, parameter in method.parameters.items()
+    }
+
+
+def _checked_param(method: Method, name: str, parameter: Parameter, value: Any) -> float:
+    kind = "a whole number" if parameter.whole else "a number"
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not parameter.low <= number <= parameter.high or (parameter.whole and not number.is_integer()):
+        span = f"from {parameter.low:g} to {parameter.high:g}"
+        raise CranfieldError(f"{method.name}: {name} is {value!r}, expected {kind} {span}.")
+    return number
+
+
+def as_runs(runs: Any) -> list[Run]:
+    """Runs from whatever there is, under names that tell them apart."""
+    if isinstance(runs, Mapping):
+        given = [as_run(run, name=str(name)) for name, run in runs.items()]
+    else:
+        given = [as_run(run) for run in ([runs] if isinstance(runs, (str, os.PathLike, Run)) else runs)]
+    if not given:
+        raise CranfieldError("there is no run to fuse.")
+    names = distinct_names([run.name for run in given], [run.origin.file if run.origin else None for run in given])
+    return [run if run.name == name else run.renamed(name) for run, name in zip(given, names, strict=True)]
+
+
+def as_one(lists: Sequence[Fused], name: str, notes: tuple[str, ...]) -> Run:
+    """The fused lists of all queries as a run."""
+    numbers = np.concatenate([part.number for part in lists] or [np.empty(0, dtype=np.int64)])
+    return Run(
+        name=name,
+        queries=tuple(query for part in lists for query in part.queries),
+        starts=np.concatenate(([0], np.cumsum(numbers))).astype(np.int64),
+        docs=np.concatenate([part.docs for part in lists] or [np.empty(0, dtype=object)]),
+        scores=np.concatenate([part.scores for part in lists] or [np.empty(0)]),
+        tag=name,
+        notes=notes,
+    )
+
+
+def _coverage(runs: Sequence[Run]) -> Iterator[str]:
+    """Which runs lack queries that others have."""
+    every = all_queries(runs)
+    for run in runs:
+        lacking = [query for query in every if query not in run.position]
+        if lacking:
+            what = f"{len(lacking):,} of {counted(len(every), 'query')}"
+            yield f"{run.name} lacks {what} ({listed(lacking, 3)}): the others are fused there."
+
+
+def _left_out(lists: Sequence[Fused], depth: int | None) -> Iterator[str]:
+    left = sum(part.candidates - len(part.docs) for part in lists)
+    if left:
+        yield f"{counted(left, 'document')} below rank {depth:,} left out."
