@@ -6,7 +6,8 @@ BUILD := pyproject.toml setup.py $(wildcard src/core/*.[ch])
 .PHONY: demo test check docs bench soak fuzz clean
 
 demo: .venv/.run
-	@$(BIN)/cranfield demo
+	@mkdir -p build
+	@$(BIN)/cranfield demo -o build/demo.html
 
 test: .venv/.dev
 	@$(BIN)/python -m pytest
@@ -42,12 +43,12 @@ clean:
 
 .venv/.run: $(BUILD)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(PIP) install --editable .
+	@$(PIP) install --editable '.[plots]'
 	@$(BIN)/python -m compileall -q src/cranfield
 	@touch $@
 
 .venv/.dev: $(BUILD)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(PIP) install --editable '.[dev]'
+	@$(PIP) install --editable '.[dev,plots]'
 	@$(BIN)/python -m compileall -q src/cranfield
 	@touch $@ .venv/.run

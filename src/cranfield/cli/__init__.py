@@ -35,9 +35,12 @@ STAGES = {
         "gate": "Say whether a candidate is worse than a baseline; for CI.",
     },
     "Search": {
+        "collections": "List test collections and count those you have.",
         "index": "Index the documents of a collection.",
         "search": "Search an index for every topic, as a run.",
+        "fuse": "Make one run of several.",
         "tune": "Choose a system's parameters by cross-validation.",
+        "bench": "Measure what systems cost: latency, throughput, indexing.",
     },
     "Work": {
         "demo": "Evaluate the bundled example, with a report.",

@@ -1,0 +1,139 @@
+"""cranfield report, and the report at the end of cranfield demo."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cranfield
+
+drawn = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert-python is not installed")
+
+
+@drawn
+def test_a_report_is_written_and_its_finding_printed(cranfield: Cranfield, small: Path) -> None:
+    result = cranfield("report", str(small / "qrels"), str(small / "one.run"), "-o", str(small / "x.html"), "-m", "P@2")
+    assert result.code == 0 and result.err == ""
+    assert result.out == f"{small / 'x.html'}: one.run has P@2 0.5000\n"
+    assert (small / "x.html").read_text().startswith("<!doctype html>")
+
+
+@drawn
+def test_report_html_is_the_usual_name(cranfield: Cranfield, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(small)
+    assert cranfield("report", "qrels", "one.run", "two.run", "--quiet").out == ""
+    assert (small / "report.html").exists()
+
+
+@drawn
+def test_nothing_but_the_page_goes_to_standard_output(cranfield: Cranfield, small: Path) -> None:
+    result = cranfield("report", str(small / "qrels"), str(small / "one.run"), "-o", "-")
+    assert result.out.startswith("<!doctype html>") and result.out.endswith("</html>\n")
+    assert result.err == "one.run has nDCG@10 0.6956\n"
+
+
+@drawn
+def test_the_command_and_its_options_are_in_the_page(
+    cranfield: Cranfield, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(small)
+    arguments = ["report", "qrels", "one.run", "two.run", "--rel", "2", "--seed", "7", "--missing", "skip"]
+    monkeypatch.setattr(sys, "argv", ["cranfield", *arguments])
+    cranfield(*arguments)
+    page = (small / "report.html").read_text()
+    assert "cranfield report qrels one.run two.run --rel 2 --seed 7 --missing skip" in page
+    assert "<dt>rel</dt><dd>2</dd>" in page and "<dt>missing</dt><dd>skip</dd>" in page
+    assert "1 query without judgments, left out" in page
+
+
+@drawn
+@pytest.mark.parametrize("baseline", ["one.run", "./one.run"])
+def test_a_baseline_is_told_by_file_or_by_name(
+    cranfield: Cranfield, small: Path, monkeypatch: pytest.MonkeyPatch, baseline: str
+) -> None:
+    monkeypatch.chdir(small)
+    assert cranfield("report", "qrels", "two.run", "one.run", "--baseline", baseline).code == 0
+    page = (small / "report.html").read_text()
+    assert "Differences from one.run" in page and page.count('<tr data-system="one.run"') >= 1
+    assert "2 systems on 2 topics" in page
+
+
+@drawn
+def test_a_baseline_that_is_none_of_the_runs_is_evaluated_too(
+    cranfield: Cranfield, small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(small)
+    assert cranfield("report", "qrels", "two.run", "--baseline", "one.run").code == 0
+    assert "Differences from one.run" in (small / "report.html").read_text()
+
+
+@drawn
+def test_an_unknown_baseline_is_an_error(cranfield: Cranfield, small: Path) -> None:
+    result = cranfield("report", str(small / "qrels"), str(small / "one.run"), "--baseline", "three")
+    assert result.code == 2 and "--baseline three: no such file, and none of the runs: one.run." in result.err
+
+
+@drawn
+def test_texts_are_shown(cranfield: Cranfield, example: Path, tmp_path: Path) -> None:
+    runs = [str(example / f"{name}.run") for name in ("bm25", "lm")]
+    texts = ["--topics", str(example / "topics.xml"), "--documents", str(example / "documents.jsonl")]
+    result = cranfield("report", str(example / "qrels.txt"), *runs, *texts, "-o", str(tmp_path / "x.html"))
+    assert result.code == 0
+    page = (tmp_path / "x.html").read_text()
+    assert "Taking your bike on the train" in page and "bicycles on public transport" in page
+
+
+def test_a_missing_extra_is_one_clear_line(cranfield: Cranfield, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    result = cranfield("report", str(small / "qrels"), str(small / "one.run"))
+    assert result.code == 2 and result.out == ""
+    assert re.fullmatch(r"cranfield: a report needs an extra: pip install 'cranfield\[plots\]'\n", result.err)
+
+
+def test_standard_input_is_read_once(cranfield: Cranfield, small: Path) -> None:
+    result = cranfield("report", "-", "-", "-o", str(small / "x.html"))
+    assert result.code == 2 and "'-' is named twice" in result.err
+
+
+@drawn
+def test_the_demo_ends_with_a_report_twice_in_a_row(
+    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for _ in range(2):
+        result = cranfield("demo")
+        assert result.code == 0
+        assert f"Open {(tmp_path / 'cranfield-demo.html').as_uri()} in a browser." in result.out
+    assert os.listdir(tmp_path) == ["cranfield-demo.html"]
+
+
+@drawn
+def test_the_demo_writes_where_it_is_told(cranfield: Cranfield, tmp_path: Path) -> None:
+    assert cranfield("demo", "-o", str(tmp_path / "x.html")).code == 0
+    assert (tmp_path / "x.html").exists()
+
+
+@drawn
+def test_the_demo_finds_a_place_where_nothing_can_be_written(
+    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    result = cranfield("demo")
+    assert result.code == 0 and os.listdir(tmp_path) == []
+    place = re.search(r"Open file://(\S+) in a browser", result.out)
+    assert place is not None and Path(place[1]).exists()
+
+
+def test_the_demo_works_without_the_extra(
+    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "vl_convert", None)
+    result = cranfield("demo")
+    assert result.code == 0 and "0.7234" in result.out and "pip install 'cranfield[plots]'" in result.out
