@@ -1,0 +1,346 @@
+"""Engines that index and search, each behind the same small interface, chosen by URL.
+
+`open_engine("tantivy:bicycles.tantivy")` gives an `Engine`: it takes documents, answers queries with a run, and says
+how much room it takes. What an engine makes is marked, so that nothing that somebody else made is ever replaced.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, islice, pairwise
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+import numpy as np
+
+from cranfield.collection import Document, Run
+from cranfield.errors import CranfieldError, InputError
+from cranfield.ids import shown
+from cranfield.records import record
+from cranfield.wording import counted, listed
+
+T = TypeVar("T")
+Hits = Sequence[tuple[str, float]]
+
+DEPTH = 1000
+FIELDS = ("title", "text")
+PATIENCE = 3  # queries that fail in a row before the others are left unasked
+HOPELESS = (401, 403, 404)  # answers that no other query would change
+LARGE = 1 << 30  # bytes of text that our own index should not be asked to hold in memory
+
+ENGINES = {
+    "embedded": "embedded",
+    "tantivy": "tantivy",
+    "sqlite": "sqlite",
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "opensearch+http": "elastic",
+    "opensearch+https": "elastic",
+    "elasticsearch+http": "elastic",
+    "elasticsearch+https": "elastic",
+    "http-get": "endpoint",
+    "http-post": "endpoint",
+    "command": "command",
+    "shell": "command",
+}
+KEPT = " What was committed is kept; the same command goes on from there."
+LOCAL = ("embedded", "tantivy", "sqlite")  # named by a folder or a file
+
+
+class EngineError(CranfieldError):
+    """An engine cannot do what it was asked; what it did before stays."""
+
+
+class SearchFailed(EngineError):
+    """Some queries have no answer; `found` is the run of the others, `failed` says why for each."""
+
+    def __init__(self, message: str, found: Run, failed: Mapping[str, str]) -> None:
+        super().__init__(message)
+        self.found = found
+        self.failed = dict(failed)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), (str(self), self.found, self.failed)
+
+
+@record
+class About:
+    """What an engine is."""
+
+    name: str
+    version: str = ""
+
+
+@record
+class Options:
+    """What a URL does not say. An engine takes what concerns it."""
+
+    system: str = "bm25"  # of our own index
+    stemmer: str = "english"  # of our own index
+    stop_words: str = "english"  # of our own index
+    source: str = ""  # where documents come from, for messages
+    ids: str = ""  # where an answer in JSON has the ids, as $.hits[*].id
+    scores: str = ""
+    body: str = ""  # what is sent, with {query} and {depth} in it
+    headers: tuple[str, ...] = ()  # 'Name: value', with $NAME for what is in the environment
+    timeout: float = 30.0  # seconds for one answer
+    retries: int = 5
+
+
+@record
+class Indexed:
+    """What became of documents: how many are in the index, how long it took, and which were refused and why."""
+
+    documents: int
+    seconds: float
+    bytes: int | None = None
+    failed: tuple[tuple[str, str], ...] = ()
+    resumed: int = 0  # documents that were there from an interrupted attempt
+
+
+class Engine(Protocol):
+    """What every engine does."""
+
+    @property
+    def about(self) -> About:
+        """Its name and version."""
+
+    def index(self, documents: Iterable[Document], fields: Sequence[str] = FIELDS) -> Indexed:
+        """Index documents, in place of what this engine had indexed before; goes on where it was interrupted."""
+
+    def search(self, queries: Mapping[str, str], depth: int = DEPTH) -> Run:
+        """The best documents of each query, with the engine's own scores."""
+
+    def size(self) -> int | None:
+        """The bytes that the index takes, where that can be known."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+def open_engine(url: str, options: Options | None = None) -> Engine:
+    """An engine by its URL; nothing is read, written or asked before it is used.
+
+    >>> open_engine("sqlite:bicycles.db").about.name
+    'sqlite'
+    """
+    kind, _, place = engine_url(url).partition(":")
+    if not place.strip("/"):
+        raise EngineError(f"engine {kind!r} needs a place, as in {_example(kind)}.")
+    module = importlib.import_module(f"cranfield.lab.engines.{ENGINES[kind]}")
+    engine: Engine = module.opened(kind, place, options or Options())
+    return engine
+
+
+def is_url(text: str) -> bool:
+    """Whether a text names an engine, rather than a file or a folder.
+
+    >>> is_url("sqlite:bicycles.db"), is_url("bicycles.db")
+    (True, False)
+    """
+    return text.partition(":")[0].lower() in ENGINES and ":" in text
+
+
+def engine_url(text: str) -> str:
+    """The URL of an engine; of an index on disk, by what is in it.
+
+    >>> engine_url("Tantivy:bicycles")
+    'tantivy:bicycles'
+    """
+    kind, _, place = text.partition(":")
+    if is_url(text):
+        return f"{kind.lower()}:{place}"
+    if "://" in text:
+        raise EngineError(f"no engine for {masked(text)!r}: expected one of {', '.join(_example(k) for k in ENGINES)}.")
+    return f"{_kind_on_disk(Path(text))}:{text}"
+
+
+def masked(url: str) -> str:
+    """A URL without what is secret in it.
+
+    >>> masked("opensearch+http://me:s3cret@host:9200/docs?api_key=abc&k=3")
+    'opensearch+http://***@host:9200/docs?api_key=***&k=3'
+    """
+    url = re.sub(r"//[^/?#]*@", "//***@", url)
+    secret = r"([?&;][\w.-]*(?:key|token|secret|passw\w*|pwd|auth|signature|sig)=)[^&;#\s]*"
+    return re.sub(secret, r"\1***", url, flags=re.I)
+
+
+def is_large(path: str) -> bool:
+    """Whether a file, a folder or a collection `name:DIR` has so much text that it should not be indexed in memory."""
+    place = Path(path)
+    if not place.exists():
+        place = Path(path.partition(":")[2] or path)
+    if place.is_file():
+        return place.stat().st_size > LARGE
+    return place.is_dir() and folder_size(place) > LARGE
+
+
+def folder_size(folder: Path) -> int:
+    """The bytes of all files in a folder."""
+    sizes = 0
+    for parent, _, files in os.walk(folder):
+        for file in files:
+            try:
+                sizes += os.stat(os.path.join(parent, file)).st_size
+            except FileNotFoundError:  # an engine tidies up behind itself
+                continue
+    return sizes
+
+
+def text_of(document: Document, fields: Sequence[str]) -> str:
+    """The text of some fields; what is not Unicode, and the character 0, which some engines refuse, are replaced."""
+    parts = (getattr(document, f) if f in FIELDS else document.fields.get(f, "") for f in fields)
+    return plain(" ".join(part for part in parts if part))
+
+
+def plain(text: str) -> str:
+    """Text that every engine takes.
+
+    >>> plain("caf\\udce9\\0")
+    'caf� '
+    """
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", " ")
+
+
+def plain_id(doc: str, engine: str) -> str:
+    """The id of a document for an engine that has ids in Unicode only."""
+    if not doc or plain(doc) != doc:
+        raise InputError(f"document {shown(doc)}: {engine} cannot hold this id, which is empty or not Unicode.")
+    return doc
+
+
+def unique(documents: Iterable[Document], source: str = "") -> Iterator[Document]:
+    """Documents as they come; an error if an id comes twice. Takes memory for the ids alone."""
+    seen: set[str] = set()
+    for document in documents:
+        if document.id in seen:
+            raise InputError(f"document {shown(document.id)} comes twice.", source or None)
+        seen.add(document.id)
+        yield document
+
+
+def after(documents: Iterable[Document], done: int, last: str, place: str) -> Iterator[Document]:
+    """Documents without the first ones, that an interrupted attempt has indexed; `last` is the last of these."""
+    rest = iter(documents)
+    skipped = deque(islice(rest, done), maxlen=1)
+    if done and [document.id for document in skipped] != [last]:
+        found = shown(skipped[0].id) if skipped else "nothing"
+        message = (
+            f"was begun with other documents: number {done:,} was {shown(last)}, now it is {found}. Remove it first."
+        )
+        raise InputError(message, place)
+    return rest
+
+
+def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
+    """Items some at a time.
+
+    >>> list(batches("abc", 2))
+    [['a', 'b'], ['c']]
+    """
+    rest = iter(items)
+    for first in rest:
+        yield list(chain((first,), islice(rest, size - 1)))
+
+
+def ask_each(name: str, queries: Mapping[str, str], ask: Callable[[str], Hits]) -> Run:
+    """A run out of one question after the other.
+
+    Queries that fail do not stop the others, unless so many fail in a row that the engine must be gone.
+    """
+    found: dict[str, Hits] = {}
+    failed: dict[str, str] = {}
+    in_a_row = 0
+    for query, text in queries.items():
+        if in_a_row >= PATIENCE:
+            failed[query] = f"not asked after {counted(in_a_row, 'failure')} in a row"
+            continue
+        try:
+            found[query] = ask(plain(text))
+            in_a_row = 0
+        except InputError:
+            raise
+        except CranfieldError as error:
+            failed[query] = str(error)
+            in_a_row = PATIENCE if getattr(error, "status", None) in HOPELESS else in_a_row + 1
+    run = as_run(name, found)
+    if failed:
+        raise SearchFailed(_failure(name, failed, len(queries)), run, failed)
+    return run
+
+
+def as_run(name: str, found: Mapping[str, Hits]) -> Run:
+    """What an engine found for each query, in its order; a document that comes again for a query is left out."""
+    rows: list[tuple[str, str, float, int]] = []
+    repeated = disordered = 0
+    for query, hits in found.items():
+        kept: dict[str, float] = {}
+        for doc, score in hits:
+            kept.setdefault(doc, score)
+        repeated += len(hits) - len(kept)
+        disordered += any(a < b for a, b in pairwise(kept.values()))
+        rows += [(query, doc, score, rank) for rank, (doc, score) in enumerate(kept.items(), 1)]
+    columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
+    return Run.from_rows(
+        columns[0],
+        columns[1],
+        np.array(columns[2], dtype=np.float64),
+        ranks=np.array(columns[3], dtype=np.int64),
+        name=name,
+        tag=name,
+        notes=_notes(repeated, disordered),
+        empty_queries=[query for query, hits in found.items() if not hits],
+    )
+
+
+def joined(queries: Iterable[str], before: Run | None, found: Run) -> Run:
+    """Two runs for different queries as one, in the order of the queries."""
+    if before is None:
+        return found
+    hits = {**_hits(before), **_hits(found)}
+    run = as_run(found.name, {query: hits[query] for query in queries if query in hits})
+    return replace(run, notes=found.notes)
+
+
+def _hits(run: Run) -> dict[str, Hits]:
+    rows = map(run.rows_of, range(len(run.queries)))
+    parts = (list(zip(run.docs[r].tolist(), run.scores[r].tolist(), strict=True)) for r in rows)
+    return dict(zip(run.queries, parts, strict=True))
+
+
+def _notes(repeated: int, disordered: int) -> tuple[str, ...]:
+    notes = []
+    if repeated:
+        notes.append(f"{counted(repeated, 'document')} came again for the same query; the first place counts")
+    if disordered:
+        what = f"{counted(disordered, 'query')} came in an order that is not that of the scores"
+        notes.append(f"{what}; scores rank, unless you evaluate with --rank-by rank")
+    return tuple(notes)
+
+
+def _failure(name: str, failed: Mapping[str, str], asked: int) -> str:
+    why = next(iter(failed.values())).rstrip(".")
+    return f"{name}: {len(failed):,} of {counted(asked, 'query')} failed: {listed(failed)}. The first: {why}."
+
+
+def _kind_on_disk(path: Path) -> str:
+    if path.is_dir() and (path / "meta.json").exists():
+        return "tantivy"
+    try:
+        with path.open("rb") as file:
+            return "sqlite" if file.read(15) == b"SQLite format 3" else "embedded"
+    except OSError:
+        return "embedded"
+
+
+def _example(kind: str) -> str:
+    places = {"embedded": "DIR", "tantivy": "DIR", "sqlite": "FILE", "postgresql": "//host/database?table=docs"}
+    web = {"http-get": "https://host/search?q={query}&k={depth}", "http-post": "https://host/search"}
+    commands = dict.fromkeys(("command", "shell"), "./search.sh {query} {depth}")
+    return f"{kind}:{({**places, **web, **commands}).get(kind, '//host/docs')}"
