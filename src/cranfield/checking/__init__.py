@@ -13,9 +13,9 @@ from cranfield.choices import GRADE_WORDS
 from cranfield.errors import CranfieldError, InputError
 from cranfield.formats.files import QRELS_READERS, RUN_READERS
 from cranfield.formats.identify import Identity, Kind, identify
-from cranfield.opening import Input, PathLike, display_name
 from cranfield.formats.rows import QrelsRows, RunRows
 from cranfield.formats.texts import documents_in, topics_in
+from cranfield.opening import Input, PathLike, display_name
 from cranfield.wording import counted
 
 __all__ = ["Checked", "Finding", "Pair", "check_file", "pair_up"]
