@@ -96,6 +96,15 @@ def test_csv_says_the_rest_on_standard_error(cranfield: Cranfield) -> None:
     assert len(list(csv.DictReader(io.StringIO(done.out)))) == 3
 
 
+def test_percent_is_in_warnings_too(cranfield: Cranfield, tmp_path: Path) -> None:
+    lines = (line.split() for line in Path("lm.run").read_text().splitlines())
+    unjudged = [f"{q} Q0 {'x' if int(rank) % 2 else ''}{doc} {rank} {score} t" for q, _, doc, rank, score, _ in lines]
+    (tmp_path / "holes.run").write_text("\n".join(unjudged) + "\n")
+    args = ("compare", "qrels.txt", "lm.run", tmp_path / "holes.run", "-m", "P@10")
+    assert " points in P@10 " in cranfield(*args, "--percent").out and "The difference of 0." in cranfield(*args).out
+    assert "The difference of 0." not in cranfield(*args, "--percent").out
+
+
 def test_the_seed_decides_what_is_drawn(cranfield: Cranfield) -> None:
     args = ("compare", "qrels.txt", *RUNS[:3], "-m", "nDCG@10", "--format", "json", "--seed")
     first, again, other = (json.loads(cranfield(*args, seed).out)["columns"][0]["pairs"] for seed in (1, 1, 2))
@@ -178,6 +187,7 @@ def test_files_of_the_same_name_are_told_apart_by_folder(cranfield: Cranfield, t
         (("--scores", "none.tsv"), "none.tsv"),
         (("qrels.txt", "bm25.run", "lm.run", "--alpha", "2"), "alpha=2 is out of range"),
         (("qrels.txt", "bm25.run", "lm.run", "--test", "tukey", "--correction", "bh"), "corrected by itself"),
+        (("qrels.txt", "bm25.run", "lm.run", "--test", "sign", "--correction", "maxt"), "MaxT is a test of its own"),
         (("qrels.txt", "bm25.run", "lm.run", "-m", "gm_map"), "no mean over queries"),
         (("-", "-", "lm.run"), "'-' is named twice"),
     ],

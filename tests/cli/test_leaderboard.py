@@ -29,6 +29,16 @@ def test_systems_are_ranked_on_one_split(cranfield: Cranfield) -> None:
     assert "RR@10: rank of the mean, highest first; equal means share a rank." in done.out
 
 
+def test_one_run_is_a_leaderboard(cranfield: Cranfield) -> None:
+    done = cranfield("leaderboard", "qrels.txt", "lm.run")
+    assert done.code == 0 and ranks(done.out) == [["1", "lm.run"]] and "nDCG@10: rank of the mean" in done.out
+
+
+def test_what_is_no_share_is_not_said_to_be(cranfield: Cranfield) -> None:
+    args = ("leaderboard", "qrels.txt", "lm.run", "bm25.run", "--percent", "-m")
+    assert "Shares × 100" in cranfield(*args, "AP").out and "Shares × 100" not in cranfield(*args, "SearchLength").out
+
+
 def test_a_system_that_lacks_a_split_has_no_rank(cranfield: Cranfield) -> None:
     done = cranfield("leaderboard", "-m", "RR@10", *SPLITS)
     assert ranks(done.out) == [["1", "lm.run"], ["2", "bm25.run"], ["–", "titles.run"]]
@@ -64,6 +74,8 @@ def test_every_format_is_printed(cranfield: Cranfield, format_: str) -> None:
     ("args", "message"),
     [
         (("qrels.txt", "lm.run", "bm25.run", "-m", "AP RR"), "a leaderboard has one measure, found 2: AP, RR."),
+        (("qrels.txt", "lm.run", "-m", "AP", "-m", "RR"), "a leaderboard has one measure, found 2: AP, RR."),
+        (("qrels.txt", "lm.run", "bm25.run", "--by", "x"), "no split 'x' to rank by: the scores are of one collection"),
         ((*SPLITS, "--by", "x"), "no split 'x' to rank by: there are dev, test."),
         ((), "expected QRELS and at least one RUN"),
     ],

@@ -27,6 +27,7 @@ from cranfield.report.comparison import (
     as_markdown,
     as_table,
     as_text,
+    difference_tables,
     leaderboard_text,
     mean_table,
     sentences,
@@ -34,6 +35,8 @@ from cranfield.report.comparison import (
 from cranfield.report.tables import Cell, Table
 from cranfield.scores import evaluate
 from cranfield.stats.compare import Comparison, compare, leaderboard
+from cranfield.stats.design import smallest_difference, topics_needed
+from cranfield.stats.multiple import randomised_tukey
 
 ODD = "50 % of a_b & $x^2 {~#\\} [<|>] é"
 
@@ -105,6 +108,64 @@ def test_percent_scales_shares_only() -> None:
     column = compare(given).column("AP")
     assert table.rows[0][1].text == f"{100 * column.means[0]:.2f}"
     assert table.rows[0][2].text == f"{compare(given).column('SearchLength').means[0]:.4f}"
+
+
+def test_warnings_and_captions_have_the_scale_of_the_table() -> None:
+    qrels = {f"q{i}": {"a": 1, "b": 0} for i in range(30)}
+    full, holes = ({q: {doc: -float(i) for i, doc in enumerate(docs)} for q in qrels} for docs in ("ab", "xa"))
+    comparison = compare(evaluate(qrels, {"full": full, "holes": holes}, ["RR"]))
+    assert "difference of 50.0 points in RR could vanish" in as_table(comparison, View(percent=True), 10_000, False)
+    assert "difference of 0.500 in RR could vanish" in as_table(comparison, View(), 10_000, False)
+    long = compare(scores(2, 10, "SearchLength"))
+    assert "Shares × 100." not in as_table(long, View(percent=True), 10_000, False)
+    assert "Shares × 100." not in leaderboard_text(leaderboard(long), "table", View(percent=True), 10_000, False)
+    assert "Shares × 100." in as_table(comparison, View(percent=True), 10_000, False)
+
+
+def test_letters_of_more_than_26_references_are_parted() -> None:
+    comparison = compare(scores(29, 10, step=1.0), [f"s{i}" for i in range(28)], resamples=99)
+    best = cells(mean_table(comparison, View()), 1)["s28"]
+    assert best.above == ",".join([*"abcdefghijklmnopqrstuvwxyz", "aa", "ab"]) and best.mark == f"↑{best.above}"
+    assert r"\mathrm{a,b,c" in as_latex(comparison, View())
+
+
+@pytest.mark.parametrize(("value", "shown"), [(-0.00001, "0.0000"), (0.00001, "0.0000"), (-0.5, "−0.5000")])
+def test_zero_has_no_sign(value: float, shown: str) -> None:
+    column = compare(scores(2)).column()
+    assert View().figure(column, value) == View().signed(column, value) == shown
+    assert View().signed(column, 0.5) == "+0.5000"
+
+
+def test_differences_that_print_as_zero_have_no_sign() -> None:
+    flat = {"a": {"AP": {"1": 0.5, "2": 0.7}}, "b": {"AP": {"1": 0.499999, "2": 0.7}}}
+    row = difference_tables(compare(flat), View())[0].rows[0]
+    assert (row[1].text, row[-1].text) == ("0.0000", "0.0 %")
+
+
+def test_many_wins_are_parted_by_thousands() -> None:
+    n = 10_500
+    flat = {"a": {"AP": {str(q): 0.1 for q in range(n)}}, "b": {"AP": {str(q): 0.2 + q % 7 for q in range(n)}}}
+    (table,) = difference_tables(compare(flat, resamples=20), View())
+    assert table.rows[0][5].text == "10,500/0/0"
+
+
+def test_an_interval_that_tukey_does_not_have_is_missing() -> None:
+    (table,) = difference_tables(compare(scores(3), resamples=10), View())
+    assert {row[2].text for row in table.rows} == {tables.MISSING}
+
+
+def test_json_says_what_was_done_and_what_it_would_take() -> None:
+    (column,) = json.loads(as_json(compare(scores(3, 6, step=0.01), resamples=1000)))["columns"]
+    known = randomised_tukey(np.array(compare(scores(3, 6, step=0.01)).column().scores), 1000).details
+    assert {name: column[name] for name in ("exact", "resamples", "seed", "V_E", "df", "critical")} == known
+    assert column["family"] == 3
+    content = json.loads(as_json(compare(scores(2, 6, step=0.01), test="permutation")))
+    (column,) = content["columns"]
+    pair = column["pairs"][0]
+    assert (column["exact"], column["resamples"], pair["exact"], pair["resamples"]) == (True, 64, True, 64)
+    sd = pair["sd_of_differences"]
+    assert pair["topics_needed"] == topics_needed(pair["difference"], sd, content["design"]["power"])
+    assert pair["smallest_difference"] == pytest.approx(smallest_difference(6, sd))
 
 
 def test_many_systems_make_a_table_without_small_print() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -16,12 +18,13 @@ from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.scores import Evaluator, evaluate
 from cranfield.stats.claims import p_figure
 from cranfield.stats.columns import CORRECTION_NAMES
-from cranfield.stats.compare import CORRECTIONS, TESTS, Comparison, compare, leaderboard
+from cranfield.stats.compare import CORRECTIONS, TESTS, Comparison, compare, leaderboard, rank
 from cranfield.stats.effects import effect
 from cranfield.stats.multiple import CORRECTIONS as KNOWN
 from cranfield.stats.multiple import adjust, max_t, randomised_tukey, two_way_tukey
 from cranfield.stats.paired import TESTS as PAIRED
 from cranfield.stats.paired import permutation_test, t_test
+from cranfield.stats.score_table import as_score_table
 
 A = [0.10, 0.35, 0.42, 0.20, 0.55, 0.61, 0.08, 0.30, 0.47, 0.25]
 B = [0.05, 0.30, 0.45, 0.10, 0.50, 0.40, 0.10, 0.22, 0.47, 0.12]
@@ -126,12 +129,59 @@ def test_every_correction_is_that_of_the_library(correction: str) -> None:
     assert [pair.p_adjusted for pair in comparison.pairs] == adjust(raw, correction).tolist()
 
 
-def test_maxt_is_that_of_the_library_for_each_baseline() -> None:
-    comparison = compare(random_table(4, 20, 5, "AP"), ["s0", "s3"], correction="maxt", seed=3)
+def test_maxt_is_that_of_the_library() -> None:
+    comparison = compare(random_table(4, 20, 5, "AP"), "s3", correction="maxt", seed=3)
     column = comparison.column()
-    of_first, of_last = max_t(column.scores, 0, seed=3), max_t(column.scores, 3, seed=3)
-    assert [column.pair(s, "s0").p_adjusted for s in ("s1", "s2")] == of_first[:2].tolist()
-    assert [column.pair(s, "s3").p_adjusted for s in ("s1", "s2")] == of_last[1:].tolist()
+    assert [column.pair(s, "s3").p_adjusted for s in ("s0", "s1", "s2")] == max_t(column.scores, 3, seed=3).tolist()
+
+
+def joint_max_t(differences: Any) -> list[float]:
+    """Step-down MaxT by its definition: every flip of topics, the largest |t| among those not yet rejected."""
+    n = len(differences)
+
+    def t(d: Any) -> Any:
+        return np.abs(d.mean(axis=0) / (d.std(axis=0, ddof=1) / math.sqrt(n)))
+
+    flipped = np.array([t(differences * np.array(signs)[:, None]) for signs in itertools.product((1, -1), repeat=n)])
+    observed = t(differences)
+    order = np.argsort(-observed)
+    found, last = [0.0] * len(order), 0.0
+    for k, at in enumerate(order):
+        last = max(last, float(np.mean(flipped[:, order[k:]].max(axis=1) >= observed[at] - 1e-9)))
+        found[at] = last
+    return found
+
+
+def test_maxt_corrects_over_all_baselines_together() -> None:
+    comparison = compare(random_table(4, 8, 5, "AP"), ["s0", "s3"], correction="maxt")
+    column = comparison.column()
+    asked = [("s1", "s0"), ("s2", "s0"), ("s3", "s0"), ("s1", "s3"), ("s2", "s3")]
+    by_name = dict(zip(column.names, column.scores.T, strict=True))
+    expected = joint_max_t(np.stack([by_name[a] - by_name[b] for a, b in asked], axis=1))
+    assert [column.pair(*names).p_adjusted for names in asked] == pytest.approx(expected)
+    assert column.pair("s0", "s3").p_adjusted == column.pair("s3", "s0").p_adjusted
+    assert {pair.family for pair in comparison.pairs} == {5}
+    assert "MaxT step-down on t (sign flips), α = .05, p corrected over the 5 comparisons" in comparison.caption
+    assert "(all 256 sign flips)" in comparison.caption and "paired t-test, corrected by Holm" in comparison.caption
+    assert "(MaxT step-down on t (sign flips), 5 comparisons; t with Holm" in comparison.claims[0].text
+
+
+@pytest.mark.parametrize("topics", [6, 30])
+def test_maxt_is_never_below_its_uncorrected_p(topics: int) -> None:
+    for seed in range(5):
+        comparison = compare(random_table(5, topics, seed, "AP"), ["s0", "s1"], correction="maxt", resamples=500)
+        assert all(pair.p <= pair.p_adjusted for pair in comparison.pairs)
+        pair = comparison.pair("s2", "s0")
+        a, b = (comparison.column().scores[:, i] for i in (2, 0))
+        assert pair.statistic == t_test(a, b).statistic
+        assert pair.p == pytest.approx(permutation_test(a, b, resamples=500).pvalue, abs=1e-12 if topics == 6 else 0.1)
+        assert pair.p_beside == t_test(a, b).pvalue
+
+
+@pytest.mark.parametrize("test", [test for test in PAIRED if test != "t"])
+def test_maxt_goes_with_no_other_test(test: str) -> None:
+    with pytest.raises(CranfieldError, match="MaxT is a test of its own"):
+        compare(random_table(3, 10, 1, "AP"), "s0", test=test, correction="maxt")
 
 
 def test_names_of_tests_and_corrections_are_complete() -> None:
@@ -149,6 +199,155 @@ def test_a_test_without_an_interval_has_students() -> None:
     pair = compare(table(b=B, a=A), test="wilcoxon").pair("a", "b")
     assert pair.p == pytest.approx(0.015625)
     assert (pair.low, pair.high) == pytest.approx((0.009888487496929, 0.1141115125031), abs=1e-8)
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "sign"])
+def test_students_interval_is_said_to_stand_for_that_of_ranks_and_signs(test: str) -> None:
+    assert (
+        "Intervals of differences are Student's t, as this test has none" in compare(table(b=B, a=A), test=test).caption
+    )
+    assert "none of its own" not in compare(table(b=B, a=A)).caption
+
+
+def test_tukey_without_an_interval_shows_none() -> None:
+    few = compare(random_table(3, 12, 1, "AP"), resamples=10)
+    constant = compare(CASES["constant differences"], test="tukey-two-way")
+    for comparison in (few, constant):
+        assert all(pair.low is None and pair.high is None for pair in comparison.pairs)
+        assert "simultaneous; – where the test has none" in comparison.caption
+        assert any("interval" in note for note in comparison.notes)
+        assert "[" not in " ".join(claim.text for claim in comparison.claims)
+
+
+def test_permutation_without_an_interval_shows_none() -> None:
+    comparison = compare(table(b=[0.1, 0.2, 0.3], a=[0.2, 0.5, 0.4]), test="permutation")
+    assert comparison.pair("a", "b").low is None and "– where the test has none" in comparison.caption
+
+
+CAVEATS = {
+    "t": "Takes the mean difference as normal",
+    "permutation": "as likely in either direction",
+    "bootstrap": "Rejects too often with few topics",
+    "bootstrap-t": "Rests on the topics at hand",
+    "wilcoxon": "not whether their mean is 0",
+    "sign": "Counts wins, whatever their size",
+}
+
+
+@pytest.mark.parametrize("test", CAVEATS)
+def test_the_caveat_is_said_whatever_the_pairs(test: str) -> None:
+    scores = table(a=A, b=B, same=A, above=[value + 0.1 for value in A])
+    comparison = compare(scores, "a", test=test)
+    assert sum(CAVEATS[test] in note for note in comparison.notes) == 1
+    assert any("same and a: The systems are identical" in note for note in comparison.notes)
+    if test in ("t", "bootstrap", "bootstrap-t"):
+        assert any("above and a: All differences are the same" in note for note in comparison.notes)
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "sign"])
+def test_topics_left_out_are_said_as_a_range(test: str) -> None:
+    scores = table(a=A, b=B, c=[*A[:3], *B[3:]], same=A)
+    (said,) = [note for note in compare(scores, "a", test=test).notes if "left out" in note]
+    assert "Topics without a difference are left out: 1 to 4 of 10 topics." in said
+    none = compare(table(a=[0.1, 0.2], b=[0.3, 0.4]), test=test).notes
+    assert any("Topics without a difference are left out: none of 2 topics." in note for note in none)
+
+
+def test_measures_of_which_a_test_says_different_things_are_named() -> None:
+    scores = {
+        "a": {"AP": {"1": 0.1, "2": 0.2, "3": 0.3}, "RR": {"1": 1.0, "2": 1.0, "3": 1.0}},
+        "b": {"AP": {"1": 0.2, "2": 0.5, "3": 0.1}, "RR": {"1": 1.0, "2": 0.5, "3": 0.5}},
+    }
+    notes = compare(scores, test="wilcoxon").notes
+    assert sum("symmetric around 0" in note for note in notes) == 1
+    assert "Wilcoxon signed-rank test, AP: Topics without a difference are left out: none of 3 topics." in notes
+    assert "Wilcoxon signed-rank test, RR: Topics without a difference are left out: 1 of 3 topics." in notes
+
+
+def test_the_sign_test_has_the_tolerance_of_wins_and_losses() -> None:
+    comparison = compare(table(b=B, a=A), test="sign", tolerance=0.03)
+    pair = comparison.pair("a", "b")
+    assert (pair.effect.wins, pair.effect.ties, pair.effect.losses) == (7, 3, 0)
+    assert pair.p == 2 / 2**7 and pair.statistic == 7
+    assert any("Topics without a difference of more than 0.03 are left out: 3 of 10" in n for n in comparison.notes)
+
+
+def test_the_caption_says_what_was_tried_or_drawn() -> None:
+    ten, thirty = table(s0=B, s1=A), random_table(2, 30, 1, "AP")
+    of_ten = compare(ten).caption
+    assert "paired permutation test (all 1,024 sign flips)." in of_ten and "seed" not in of_ten
+    assert "paired permutation test (10,000 resamples, seed 1)." in compare(thirty).caption
+    both = compare({"dev": ten, "test": thirty}).caption
+    assert "(all 1,024 sign flips or 10,000 resamples, seed 1)" in both
+    dealt = compare(table(a=[0.1], b=[0.3], c=[0.2]))
+    assert "(all 6 ways to deal the scores)" in dealt.caption and "seed" not in dealt.caption
+    same = compare(table(a=[0.1, 0.2], b=[0.1, 0.2], c=[0.1, 0.2]))
+    assert "(the only way to deal the scores)" in same.caption
+    assert "(500 resamples, seed 4)" in compare(ten, test="bootstrap", resamples=500, seed=4).caption
+    assert "resamples" not in compare(ten, test="wilcoxon").caption
+
+
+def test_pairs_and_measures_say_what_was_tried_or_drawn() -> None:
+    exact, drawn = (
+        compare(table(b=B, a=A), test="permutation"),
+        compare(random_table(2, 30, 1, "AP"), test="permutation"),
+    )
+    assert (exact.pairs[0].exact, exact.pairs[0].resamples) == (True, 1024)
+    assert (drawn.pairs[0].exact, drawn.pairs[0].resamples) == (False, 10_000)
+    assert exact.column().details == {"exact": True, "resamples": 1024, "seed": None}
+    beside = compare(table(b=B, a=A)).pairs[0]
+    assert (beside.exact, beside.resamples, beside.df) == (None, None, 9)
+    assert (beside.beside_exact, beside.beside_resamples) == (True, 1024)
+    strapped = compare(table(b=B, a=A), test="bootstrap", resamples=99)
+    assert (strapped.pairs[0].exact, strapped.pairs[0].resamples, strapped.column().details["exact"]) == (
+        False,
+        99,
+        False,
+    )
+    tukey = compare(table(S0=X[:, 0], S1=X[:, 1], S2=X[:, 2]))
+    assert (tukey.pairs[0].exact, tukey.pairs[0].resamples, tukey.column().details["df"]) == (True, 6**4, 6)
+
+
+def test_resamples_that_were_lowered_are_those_of_the_caption(monkeypatch: pytest.MonkeyPatch) -> None:
+    from functools import partial
+
+    from cranfield.stats import columns
+
+    monkeypatch.setattr(columns, "randomised_tukey", partial(randomised_tukey, draws=1))
+    comparison = compare(random_table(3, 30, 1, "AP"))
+    assert "(1,000 resamples, seed 1)" in comparison.caption and comparison.pairs[0].resamples == 1000
+    assert any("fewer than the 10,000 asked for" in note for note in comparison.notes)
+
+
+def test_collections_may_be_tables_or_frames() -> None:
+    dev, test = random_table(2, 10, 1, "AP"), random_table(2, 10, 2, "AP")
+    expected = [column.means for column in compare({"dev": as_score_table(dev), "test": as_score_table(test)}).columns]
+    frames = [as_columns(dev), as_columns(test)]
+    for kind in ((dev, test), frames, (dev, frames[1]), [Frame(frame) for frame in frames]):
+        comparison = compare(dict(zip(("dev", "test"), kind, strict=True)))
+        assert comparison.collections == ("dev", "test")
+        assert [column.means for column in comparison.columns] == expected
+    assert compare(frames[0]).collections == compare(dev).collections == ("",)
+
+
+def as_columns(scores: dict[str, Any]) -> dict[str, list[Any]]:
+    rows = [(run, m, q, v) for run, own in scores.items() for m, found in own.items() for q, v in found.items()]
+    return dict(zip(("run", "measure", "query", "value"), map(list, zip(*rows, strict=True)), strict=True))
+
+
+class Frame:
+    """As much of a data frame as is looked at."""
+
+    def __init__(self, content: dict[str, list[Any]]) -> None:
+        self.columns, self.content = list(content), content
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self.content[name]
+
+
+def test_means_instead_of_scores_are_an_error_as_before() -> None:
+    with pytest.raises(CranfieldError, match="expected {run: {measure: {query: value}}}"):
+        compare({"a": {"AP": 0.5}, "b": {"AP": 0.4}})
 
 
 def test_where_less_is_better_signs_stay_and_verdicts_turn() -> None:
@@ -361,6 +560,36 @@ def test_a_less_judged_system_that_is_ahead_is_said_to_be() -> None:
     assert any("holes is ahead of full in RR although less of it is judged" in w for w in compare(scores).warnings)
 
 
+def test_warnings_have_the_scale_of_the_table() -> None:
+    from cranfield.stats.claims import warnings
+
+    scores = evaluate(QRELS, {"full": ranked("a", "b", "c"), "holes": ranked("x", "y", "a")}, ["P@2"])
+    found = compare(scores, "full")
+    said = " ".join(warnings(found.tables, found.columns, found.references, percent=True))
+    assert "The difference of 50.0 points in P@2 could vanish: holes would reach 100.0 if its" in said
+    assert "full has 50.0." in said
+
+
+@pytest.mark.parametrize("size", [0.0123, 0.11, 0.18, 0.225, 0.3, 0.45, 0.55, 0.7, 0.9, 0.96, 1.04, 1.1, 1.24, 3.33])
+def test_what_is_said_of_users_is_near_what_was_found(size: float) -> None:
+    from cranfield.stats.claims import _documents
+
+    text = _documents(-size)
+    number, _, of = text.partition(" fewer relevant document")
+    every = re.search(r"every (\d+) quer", of)
+    said = (1.0 if number == "one" else float(number)) / (int(every[1]) if every else 1)
+    assert said == pytest.approx(size, rel=0.0501)
+
+
+def test_topics_needed_are_said_to_be_uncorrected_where_others_are_compared_too() -> None:
+    scores = random_table(3, 30, 1, "AP")
+    for baseline in ("s0", None):
+        text = " ".join(texts(compare(scores, baseline), "no claim"))
+        assert "(power .8, t-test, uncorrected)" in text
+    (two,) = texts(compare({name: scores[name] for name in ("s0", "s1")}), "no claim")
+    assert "(power .8, t-test)." in two
+
+
 def test_what_a_user_would_notice() -> None:
     worse = {q: ranked("b", "x")[q] if int(q[1:]) % 3 else ranked("a", "c")[q] for q in QRELS}
     scores = evaluate(QRELS, {"worse": worse, "better": ranked("a", "b")}, ["P@10"])
@@ -480,6 +709,19 @@ def test_a_leaderboard_ranks_by_the_mean_or_by_one_split() -> None:
     assert by_dev == [(1, "a"), (1, "c"), (3, "b")]
     with pytest.raises(CranfieldError, match="no split 'x' to rank by: there are dev, test"):
         leaderboard(comparison, by="x")
+
+
+def test_ranking_by_a_split_where_there_are_none_says_so() -> None:
+    with pytest.raises(
+        CranfieldError, match=r"no split 'x' to rank by: the scores are of one collection, without splits\."
+    ):
+        leaderboard(compare(table(a=A, b=B), ()), by="x")
+
+
+def test_one_system_can_be_ranked() -> None:
+    board = rank(table(a=A))
+    assert [(s.rank, s.system) for s in board.standings] == [(1, "a")]
+    assert "Nothing was compared" in board.comparison.board_caption
 
 
 def test_a_leaderboard_puts_the_lowest_first_where_less_is_better() -> None:

@@ -305,6 +305,12 @@ def test_one_topic_proves_nothing():
     assert "one topic" in two_way_tukey([[0.1, 0.9]]).note
 
 
+def test_two_way_tukey_says_that_systems_are_identical():
+    same = two_way_tukey([[0.1, 0.1, 0.1], [0.4, 0.4, 0.4]])
+    assert same.note.startswith("the systems are identical") and (same.pvalues == 1).all()
+    assert "by the same amount" in two_way_tukey([[0.1, 0.2, 0.1], [0.4, 0.5, 0.4]]).note
+
+
 def test_the_same_difference_on_every_topic_has_the_p_of_the_randomised_test():
     base = np.array([0.1, 0.4, 0.3, 0.2, 0.5, 0.6])
     scores = np.stack([base, base + 0.1, base + 0.1], axis=1)

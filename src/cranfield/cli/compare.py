@@ -116,7 +116,9 @@ def on_option(function: F) -> F:
     show_default=True,
     help="Correct over the comparisons of a measure on a collection, or of the whole table.",
 )
-@click.option("--tolerance", type=float, default=0.0, help="A difference up to this is a tie in W/T/L. [default: 0]")
+@click.option(
+    "--tolerance", type=float, default=0.0, help="A difference up to this is a tie in W/T/L and the sign test."
+)
 @click.option("--full", is_flag=True, help="All intervals, comparisons and sentences, however many.")
 @draw_options
 @show_options

@@ -14,7 +14,14 @@ from cranfield.errors import MeasureError
 @click.command(name="leaderboard")
 @click.argument("files", metavar="[QRELS RUN...]", nargs=-1)
 @on_option
-@click.option("-m", "measure", metavar="MEASURE", default="nDCG@10", show_default=True, help="What ranks systems.")
+@click.option(
+    "-m",
+    "measures",
+    metavar="MEASURE",
+    multiple=True,
+    default=["nDCG@10"],
+    help="What ranks systems. [default: nDCG@10]",
+)
 @click.option("--by", metavar="NAME", help="The split that ranks. [default: the mean over all]")
 @draw_options
 @show_options
@@ -22,7 +29,7 @@ from cranfield.errors import MeasureError
 def command(
     files: tuple[str, ...],
     collections: tuple[str, ...],
-    measure: str,
+    measures: tuple[str, ...],
     by: str | None,
     format_: str,
     percent: bool,
@@ -43,12 +50,11 @@ def command(
       cranfield leaderboard -m RR@10 --on dev=dev.qrels:dev/a.run,dev/b.run --on test=test.qrels:test/a.run,test/b.run
     """
     from cranfield.report import comparison as report
-    from cranfield.stats.compare import compare, leaderboard
+    from cranfield.stats.compare import rank
 
-    measures = split_measures([measure])
-    if len(measures) != 1:
-        raise MeasureError(f"a leaderboard has one measure, found {len(measures)}: {', '.join(measures)}.")
-    given = read(files, collections, (), measures, (), quiet, reading)
-    found = compare(given.tables, (), test="tukey", alpha=alpha, resamples=resamples, seed=reading["seed"])
-    board = leaderboard(found, by)
+    named = split_measures(measures)
+    if len(named) != 1:
+        raise MeasureError(f"a leaderboard has one measure, found {len(named)}: {', '.join(named)}.")
+    given = read(files, collections, (), named, (), quiet, reading)
+    board = rank(given.tables, by, alpha=alpha, resamples=resamples, seed=reading["seed"])
     echo(report.leaderboard_text(board, format_, report.View(percent, places), width(), on_terminal()))

@@ -16,7 +16,7 @@ from typing import Any
 from cranfield.records import record
 from cranfield.report import tables
 from cranfield.report.tables import Cell, Table, number
-from cranfield.stats.claims import claims, p_figure, shown_pairs
+from cranfield.stats.claims import POWER, claims, needed_topics, p_figure, shown_difference, shown_pairs, warnings
 from cranfield.stats.columns import CORRECTION_NAMES, Column, Pair, SystemScore
 from cranfield.stats.compare import Comparison, Leaderboard, Standing
 from cranfield.stats.letters import names as letter_names
@@ -46,15 +46,30 @@ class View:
         return 2 if self.scale(column) == 100 else 4
 
     def figure(self, column: Column, value: float | None) -> str:
-        return number(None if value is None else value * self.scale(column), self.decimals(column)).replace("-", "−")
+        return _minus(number(None if value is None else value * self.scale(column), self.decimals(column)))
 
     def signed(self, column: Column, value: float) -> str:
-        return f"+{self.figure(column, value)}" if value > 0 else self.figure(column, value)
+        text = self.figure(column, value)
+        return f"+{text}" if value > 0 and _is_something(text) else text
 
     def interval(self, column: Column, low: float | None, high: float | None) -> str:
         if low is None or high is None:
             return tables.MISSING
         return f"[{self.figure(column, low)}, {self.figure(column, high)}]"
+
+
+def _minus(text: str) -> str:
+    """A figure with a minus sign, and none before 0.
+
+    >>> _minus("-0.50"), _minus("-0.00")
+    ('−0.50', '0.00')
+    """
+    return text.replace("-", "−" if _is_something(text) else "")
+
+
+def _is_something(text: str) -> bool:
+    """Whether a figure is other than 0 as it is printed."""
+    return any(char in "123456789" for char in text)
 
 
 def as_text(comparison: Comparison, format: str, view: View, width: int, styled: bool) -> str:
@@ -139,9 +154,16 @@ def remarks(comparison: Comparison, view: View) -> list[str]:
 def _remarks(comparison: Comparison, view: View) -> dict[str, list[str]]:
     """Sentences by what they are: claims, warnings, notes."""
     said = sentences(comparison, view) if view.sentences else []
-    warned = [f"Warning: {warning}" for warning in comparison.warnings]
+    warned = [f"Warning: {warning}" for warning in _warnings(comparison, view)]
     kinds = {"What may be said": said, "Warnings": warned, "Notes": list(comparison.notes)}
     return {title: lines for title, lines in kinds.items() if lines}
+
+
+def _warnings(comparison: Comparison, view: View) -> list[str]:
+    """What speaks against the figures, in the figures of the table."""
+    if not view.percent:
+        return list(comparison.warnings)
+    return list(warnings(comparison.tables, comparison.columns, comparison.references, percent=True))
 
 
 def sentences(comparison: Comparison, view: View) -> list[str]:
@@ -198,7 +220,7 @@ def _mean_column(comparison: Comparison, column: Column, view: View, small: bool
             continue
         score = column.systems[column.names.index(system)]
         up, down = _marks(comparison, column, score)
-        plain = score.letters if not comparison.references else f"{'↑' if up else ''}{up}{'↓' if down else ''}{down}"
+        plain = up if not comparison.references else f"{'↑' if up else ''}{up}{'↓' if down else ''}{down}"
         below = _small(comparison, column, score, view) if small else ""
         cells.append(Cell(texts[system], texts[system] in best, below, plain, up, down))
     return cells
@@ -207,12 +229,24 @@ def _mean_column(comparison: Comparison, column: Column, view: View, small: bool
 def _marks(comparison: Comparison, column: Column, score: SystemScore) -> tuple[str, str]:
     """Letters of the references that a system is better than, and of those that it is worse than."""
     if not comparison.references:
-        return score.letters, ""
-    found = {"better": "", "worse": "", "undecided": ""}
-    for reference, letter in _letters(comparison).items():
+        return _parted(score.letters), ""
+    found: dict[str, list[str]] = {"better": [], "worse": [], "undecided": []}
+    letters = _letters(comparison)
+    for reference, letter in letters.items():
         if reference != score.name and column.has(score.name, reference):
-            found[column.verdict(score.name, reference)] += letter
-    return found["better"], found["worse"]
+            found[column.verdict(score.name, reference)].append(letter)
+    # aa and a, a must not look alike
+    between = "," if any(len(letter) > 1 for letter in letters.values()) else ""
+    return between.join(found["better"]), between.join(found["worse"])
+
+
+def _parted(letters: str) -> str:
+    """Letters that are parted by spaces, which vanish in superscripts, by commas.
+
+    >>> _parted("a aa"), _parted("ab")
+    ('a,aa', 'ab')
+    """
+    return letters.replace(" ", ",")
 
 
 def _small(comparison: Comparison, column: Column, score: SystemScore, view: View) -> str:
@@ -233,11 +267,17 @@ def _small(comparison: Comparison, column: Column, score: SystemScore, view: Vie
 
 def _effect(pair: Pair) -> str:
     effect = pair.effect
-    return f"g {_standardised(effect.hedges_g)}, {effect.wins}/{effect.ties}/{effect.losses}"
+    return f"g {_standardised(effect.hedges_g)}, {_wins(pair)}"
+
+
+def _wins(pair: Pair) -> str:
+    """Topics won, tied and lost."""
+    counts = (pair.effect.wins, pair.effect.ties, pair.effect.losses)
+    return "/".join(f"{n:,}" if n >= 10_000 else str(n) for n in counts)
 
 
 def _standardised(value: float | None) -> str:
-    return number(value, 2).replace("-", "−")
+    return _minus(number(value, 2))
 
 
 def _collection_column(comparison: Comparison, label: str, view: View) -> list[Cell]:
@@ -289,11 +329,14 @@ def _legend(comparison: Comparison, view: View, marks: str) -> str:
             said.append("Systems that share a letter do not differ significantly by this test.")
     if view.full or len(comparison.systems) <= MOST_SYSTEMS:
         said.append(f"Small: ± half an interval; Hedges' g and W/T/L against {against}.")
-    if view.percent:
-        said.append("Shares × 100.")
+    said += _scale(comparison, view)
     if len(comparison.collections) > 1:
         said.append("Means of collections are over those that a system was evaluated on.")
     return " ".join(said)
+
+
+def _scale(comparison: Comparison, view: View) -> list[str]:
+    return ["Shares × 100."] if any(view.scale(column) == 100 for column in comparison.columns) else []
 
 
 def difference_tables(comparison: Comparison, view: View) -> list[Table]:
@@ -353,11 +396,16 @@ def _difference_row(column: Column, pair: Pair, view: View) -> tuple[Cell, ...]:
         Cell(view.interval(column, pair.low, pair.high)),
         Cell(_standardised(effect.d_z)),
         Cell(_standardised(effect.hedges_g)),
-        Cell(f"{effect.wins}/{effect.ties}/{effect.losses}"),
+        Cell(_wins(pair)),
         Cell(p_figure(pair.p_adjusted)),
         Cell(p_figure(pair.p_beside_adjusted)),
-        Cell(tables.MISSING if relative is None else f"{100 * relative:+.1f} %".replace("-", "−")),
+        Cell(tables.MISSING if relative is None else _relative(relative)),
     )
+
+
+def _relative(share: float) -> str:
+    text = f"{100 * share:+,.1f} %"
+    return _minus(text) if _is_something(text) else text.lstrip("+-")
 
 
 def as_csv(comparison: Comparison) -> str:
@@ -383,7 +431,7 @@ def as_json(comparison: Comparison) -> str:
     design = comparison.design
     content: dict[str, Any] = {
         "caption": comparison.caption,
-        "design": dataclasses.asdict(design) | {"method": design.method, "level": design.level},
+        "design": dataclasses.asdict(design) | {"method": design.method, "level": design.level, "power": POWER},
         "references": list(comparison.references),
         "systems": list(comparison.systems),
         "collections": [_collection_record(comparison, name) for name in comparison.collections],
@@ -438,10 +486,17 @@ def _column_record(column: Column) -> dict[str, Any]:
         "n": column.n,
         "topics": list(column.queries),
         "left_out": list(column.dropped),
-        "method_note": column.note,
+        "method_note": " ".join(text for text in (column.note, column.remark) if text),
+        "family": column.family,
+        **_done_record(column),
         "systems": [_system_record(score) for score in column.systems],
         "pairs": [_pair_record(pair) for pair in column.pairs],
     }
+
+
+def _done_record(column: Column) -> dict[str, Any]:
+    """What the method did with a column; None for what it does not have."""
+    return {name: column.details.get(name) for name in ("exact", "resamples", "seed", "V_E", "df", "critical")}
 
 
 def _system_record(score: SystemScore) -> dict[str, Any]:
@@ -463,6 +518,7 @@ def _pair_record(pair: Pair) -> dict[str, Any]:
     renamed = {"low": "difference_low", "high": "difference_high"}
     found = {renamed.get(name, name): value for name, value in found.items()}
     found["significant"], found["verdict"] = pair.is_significant, pair.verdict
+    found["topics_needed"], found["smallest_difference"] = needed_topics(pair), shown_difference(pair)
     return found | effect
 
 
@@ -506,7 +562,9 @@ def _standing_cells(board: Leaderboard, standing: Standing, view: View) -> Itera
             "" if score.low is None or score.high is None else f"±{view.figure(column, (score.high - score.low) / 2)}"
         )
         place = f"{half} #{rank}".strip() if len(splits) > 1 else half
-        yield Cell(view.figure(column, score.mean), score.is_best, place, score.letters, score.letters)
+        yield Cell(
+            view.figure(column, score.mean), score.is_best, place, _parted(score.letters), _parted(score.letters)
+        )
 
 
 def leaderboard_text(board: Leaderboard, format: str, view: View, width: int, styled: bool) -> str:
@@ -516,7 +574,7 @@ def leaderboard_text(board: Leaderboard, format: str, view: View, width: int, st
     if format == "json":
         return _leaderboard_json(board)
     table, legend = leaderboard_table(board, view), _board_legend(board, view, format)
-    lines = [*(f"Warning: {warning}" for warning in board.comparison.warnings), *board.comparison.notes]
+    lines = [*(f"Warning: {warning}" for warning in _warnings(board.comparison, view)), *board.comparison.notes]
     if format == "table":
         return tables.terminal([table], width, styled) + "\n" + _wrapped([legend, *lines], width)
     if format == "markdown":
@@ -537,9 +595,7 @@ def _board_legend(board: Leaderboard, view: View, format: str) -> str:
         said.append("Systems that share a letter do not differ significantly by this test.")
     if any(standing.rank is None for standing in board.standings):
         said.append("A system that lacks a split has no rank; its mean is over the splits it has.")
-    if view.percent:
-        said.append("Shares × 100.")
-    return " ".join(said)
+    return " ".join([*said, *_scale(board.comparison, view)])
 
 
 def _standing_record(board: Leaderboard, standing: Standing) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ MOST_BOUNDED = 2000  # topics for which it is worked out what unjudged documents
 JUDGED_APART = 0.02  # a difference in judged documents that is worth a warning
 POWER = 0.8
 _MOST_NAMES = 6
+_NEAR = 0.05  # how far, of itself, what is said of users may be off
 _RECALL = tuple(i / 10 for i in range(11))
 
 Kind = Literal["claim", "no claim", "all pairs", "design", "curve", "user"]
@@ -59,12 +61,14 @@ def claims(
             yield from _of_runs(collection, table, system, reference)
 
 
-def warnings(tables: Mapping[str, ScoreTable], columns: Sequence[Column], references: Sequence[str]) -> Iterator[str]:
+def warnings(
+    tables: Mapping[str, ScoreTable], columns: Sequence[Column], references: Sequence[str], percent: bool = False
+) -> Iterator[str]:
     """What speaks against taking the figures at their face value."""
     several = len(tables) > 1
     for collection, table in tables.items():
         own = [column for column in columns if column.collection == collection]
-        for text in _of_table(table, own, references):
+        for text in _of_table(table, own, references, percent):
             yield f"{collection}: {text}" if several else text
     yield from _disagreements(columns)
 
@@ -78,6 +82,24 @@ def shown_pairs(column: Column, references: Sequence[str]) -> list[tuple[str, st
         return []
     best = names[column.order[0]]
     return [(best, names[i]) for i in column.order[1:]]
+
+
+def needed_topics(pair: Pair) -> int | None:
+    """How many topics a difference like this takes by an uncorrected t-test; None if no number does, or unknown."""
+    return topics_needed(pair.difference, pair.effect.sd, POWER, pair.alpha) if pair.effect.sd else None
+
+
+def shown_difference(pair: Pair) -> float | None:
+    """The smallest difference that as many topics show by an uncorrected t-test; None without spread."""
+    sd = pair.effect.sd
+    unit = _unit_difference(pair.n, pair.alpha) if sd else None
+    return sd * unit if sd and unit else None
+
+
+@lru_cache
+def _unit_difference(n: int, alpha: float) -> float | None:
+    """The smallest difference that shows, in standard deviations of differences."""
+    return smallest_difference(n, 1.0, POWER, alpha)
 
 
 def p_text(p: float) -> str:
@@ -115,6 +137,10 @@ class _Figures:
         """An amount without its sign, with as many decimals as it takes to tell it from 0."""
         size = abs(value) * self.scale
         return f"{size:,.{self._places(size)}f}"
+
+    def mean(self, value: float) -> str:
+        """A mean, with the decimals of differences."""
+        return _signed(value * self.scale, 1 if self.scale == 100 else 3)
 
     def between(self, low: float | None, high: float | None, size: float) -> str:
         """An interval, written like the difference it is of."""
@@ -198,9 +224,12 @@ def _p(column: Column, pair: Pair) -> str:
     how = pair.test
     if design.is_tukey:
         how += f", {counted(pair.family, 'pair')}"
+    elif pair.family > 1 and design.is_max_t:
+        how += f", {counted(pair.family, 'comparison')}"
     elif pair.family > 1:
         how += f", {CORRECTION_NAMES[pair.correction]}, {counted(pair.family, 'comparison')}"
     name = TEST_NAMES[design.beside].removeprefix("paired ").removesuffix(" test").removesuffix("-test")
+    name += " with Holm" if design.is_max_t and pair.family > 1 else ""
     return f"{p_text(pair.p_adjusted)} ({how}; {name} {p_figure(pair.p_beside_adjusted)})"
 
 
@@ -208,21 +237,21 @@ def _needed(column: Column, pair: Pair, figures: _Figures) -> str:
     """What it would take to tell two systems apart, and what the topics at hand can tell."""
     if pair.n < 2:
         return "One topic shows nothing about others."
-    sd, alpha = pair.effect.sd or 0.0, column.design.alpha
-    if not sd:
+    if not pair.effect.sd:
         return f"All {pair.n:,} topics agree, but they are too few to show it."
-    needed = topics_needed(pair.difference, sd, POWER, alpha)
-    smallest = smallest_difference(pair.n, sd, POWER, alpha)
+    needed, smallest = needed_topics(pair), shown_difference(pair)
     assert smallest is not None
+    power = f"power .8, t-test{', uncorrected' if pair.family > 1 else ''}"
     topics = counted(pair.n, "topic")
     at_hand = f"{topics} show one of {figures.amount(smallest)}{figures.unit} or more"
     if smallest > column.largest_difference:
         at_hand = f"{topics} are too few for any"
     if needed is None:
-        return f"No number of topics would show a difference of 0; {at_hand} (power .8)."
+        return f"No number of topics would show a difference of 0; {at_hand} ({power})."
     if needed <= pair.n:
-        return f"By itself, uncorrected, a difference of this size would take {counted(needed, 'topic')} (power .8)."
-    return f"A difference of this size would take {counted(needed, 'topic')}; {at_hand} (power .8, t-test)."
+        takes = f"a difference of this size would take {counted(needed, 'topic')}"
+        return f"By itself, {takes} (power .8, t-test, uncorrected)."
+    return f"A difference of this size would take {counted(needed, 'topic')}; {at_hand} ({power})."
 
 
 def _of_all_pairs(column: Column, figures: _Figures) -> Iterator[Claim]:
@@ -280,7 +309,7 @@ def _of_design(column: Column, figures: _Figures) -> Iterator[Claim]:
         amount = f"{figures.amount(smallest)}{figures.unit} in {column.label}"
         text = (
             f"{_on(column)}{counted(column.n, 'topic')} show a difference of {amount} between two systems like these "
-            "with power .8 (t-test of one pair)."
+            "with power .8 (t-test of one pair, uncorrected)."
         )
         yield Claim("design", text, column.collection, column.label)
 
@@ -356,12 +385,26 @@ def _noticed(table: ScoreTable, system: str, reference: str) -> str:
     """What a user would see in the first ten documents, and in the first."""
     top, first = (_shared_difference(table, k, system, reference) for k in (TOP, 1))
     found = _documents(top * TOP)
-    right = round(100 * first)
-    more = "more" if right > 0 else "fewer"
-    queries = "query" if abs(right) == 1 else "queries"
-    often = f"for {abs(right)} {more} {queries} in 100" if right else "as often"
-    first_text = f"first result right {often}"
-    return f"{found}; {first_text}"
+    return f"{found}; first result right {_often(first)}"
+
+
+def _often(first: float) -> str:
+    """For how many more queries the first result is right, of as many as it takes to tell.
+
+    >>> _often(0.025), _often(-0.01), _often(0.0004), _often(0.0)
+    ('for 3 more queries in 100', 'for 1 fewer query in 100', 'for 4 more queries in 10,000', 'as often')
+    """
+    if abs(first) < 1e-9:
+        return "as often"
+    of = 100
+    while not (right := _half_up(of * abs(first))):
+        of *= 10
+    return f"for {right:,} {'more' if first > 0 else 'fewer'} {'query' if right == 1 else 'queries'} in {of:,}"
+
+
+def _half_up(value: float) -> int:
+    """A whole number, halves going up; 2.5 may be 2.4999999999999996 to a computer."""
+    return math.floor(value + 0.5 + 1e-9)
 
 
 def _shared_difference(table: ScoreTable, k: int, system: str, reference: str) -> float:
@@ -376,20 +419,34 @@ def _documents(each: float) -> str:
     'one more relevant document in the top 10 for every 4 queries'
     >>> _documents(-0.66)
     '2 fewer relevant documents in the top 10 for every 3 queries'
+    >>> _documents(-0.9)
+    '9 fewer relevant documents in the top 10 for every 10 queries'
     """
     size = abs(each)
     more = "more" if each > 0 else "fewer"
     if size < 1e-9:
         return f"as many relevant documents in the top {TOP}"
-    if size >= 1.25:
-        return f"{size:.1f} {more} relevant documents in the top {TOP} for every query"
-    share = Fraction(size).limit_denominator(5) if size >= 0.2 else Fraction(1, round(1 / size))
+    if size > 1 + _NEAR:
+        return f"{_half_up(10 * size) / 10:,.1f} {more} relevant documents in the top {TOP} for every query"
+    share = _near_share(size)
     number = f"one {more} relevant document" if share.numerator == 1 else f"{share.numerator} {more} relevant documents"
     every = "query" if share.denominator == 1 else counted(share.denominator, "query")
     return f"{number} in the top {TOP} for every {every}"
 
 
-def _of_table(table: ScoreTable, columns: Sequence[Column], references: Sequence[str]) -> Iterator[str]:
+def _near_share(size: float) -> Fraction:
+    """The simplest share that is near enough: of few queries, one of more, of ten, of a hundred.
+
+    >>> [str(_near_share(size)) for size in (0.98, 0.74, 0.9, 0.17, 0.18, 0.0123)]
+    ['1', '3/4', '9/10', '1/6', '9/50', '1/81']
+    """
+    one_of = Fraction(1, max(1, _half_up(1 / size)))
+    few, more = ([Fraction(_half_up(size * of), of) for of in some] for some in (range(1, 6), (10, 100)))
+    near = (share for share in (*few, one_of, *more) if abs(share - size) <= _NEAR * size)
+    return next(near, one_of)
+
+
+def _of_table(table: ScoreTable, columns: Sequence[Column], references: Sequence[str], percent: bool) -> Iterator[str]:
     absent = [name for name in references if name not in table.runs]
     if absent:
         one = "is" if len(absent) == 1 else "are"
@@ -405,7 +462,7 @@ def _of_table(table: ScoreTable, columns: Sequence[Column], references: Sequence
         yield f"{counted(fewest, 'topic')} {'is' if fewest == 1 else 'are'} few: only large differences show."
     first = next((column for column in columns if column.scored.is_quality and column.tested), None)
     if first is not None and table.has_runs:
-        yield from _unjudged(table, first, references)
+        yield from _unjudged(table, first, references, _Figures(first, percent))
 
 
 def _it(names: Sequence[str]) -> str:
@@ -427,7 +484,7 @@ def _dropped(columns: Sequence[Column]) -> Iterator[str]:
         )
 
 
-def _unjudged(table: ScoreTable, column: Column, references: Sequence[str]) -> Iterator[str]:
+def _unjudged(table: ScoreTable, column: Column, references: Sequence[str], figures: _Figures) -> Iterator[str]:
     """Pairs of which one has been judged less, and what its unjudged documents could change."""
     share = dict(zip(column.names, column.judged, strict=True))
     apart = []
@@ -445,26 +502,27 @@ def _unjudged(table: ScoreTable, column: Column, references: Sequence[str]) -> I
     for _, system, reference in apart[:5]:
         if (reference, system) not in told:
             told.add((system, reference))
-            yield from _could_vanish(table, column, system, reference, share)
+            yield from _could_vanish(table, column, (system, reference), share, figures)
 
 
 def _could_vanish(
-    table: ScoreTable, column: Column, system: str, reference: str, share: Mapping[str, float | None]
+    table: ScoreTable, column: Column, pair: tuple[str, str], share: Mapping[str, float | None], figures: _Figures
 ) -> Iterator[str]:
     """Whether the difference would remain if what the lower system retrieved unjudged were relevant."""
     means = dict(zip(column.names, column.means, strict=True))
     direction = column.scored.direction
-    upper, lower = sorted((system, reference), key=lambda name: -direction * means[name])
+    upper, lower = sorted(pair, key=lambda name: -direction * means[name])
     if means[upper] == means[lower]:
         return
-    amount = f"{abs(means[upper] - means[lower]):.3f}"
+    amount = f"{figures.mean(abs(means[upper] - means[lower]))}{figures.unit}"
     if (share[lower] or 0) >= (share[upper] or 0):
         yield f"{upper} is ahead of {lower} in {column.label} although less of it is judged."
         return
     reach = _reach(table, column, lower)
     if reach is None:
         return
-    would = f"{lower} would reach {reach:.3f} if its unjudged documents were relevant, {upper} has {means[upper]:.3f}"
+    reached, had = figures.mean(reach), figures.mean(means[upper])
+    would = f"{lower} would reach {reached} if its unjudged documents were relevant, {upper} has {had}"
     vanish = direction * (reach - means[upper]) >= 0
     yield f"The difference of {amount} in {column.label} {'could vanish' if vanish else 'would remain'}: {would}."
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,15 +17,17 @@ from cranfield.stats.anova import rounding
 from cranfield.stats.effects import Effect, effect
 from cranfield.stats.letters import letters
 from cranfield.stats.multiple import RESAMPLES, AllPairs, adjust, max_t, randomised_tukey, two_way_tukey
-from cranfield.stats.paired import METHODS, TESTS, PairedTest, paired_test
+from cranfield.stats.paired import IDENTICAL, METHODS, TESTS, PairedTest, paired_test, sign_test
 from cranfield.stats.score_table import Scored, ScoreTable
-from cranfield.wording import listed
+from cranfield.wording import counted, listed
 
 Family = Literal["column", "table"]
 Place = tuple[int, int]  # a system and the one it is compared with, by their numbers
 
 TUKEY: Mapping[str, str] = {"tukey": "randomised Tukey HSD", "tukey-two-way": "two-way Tukey HSD"}
 TEST_NAMES: Mapping[str, str] = {**METHODS, **TUKEY}
+MAX_T = "MaxT step-down on t (sign flips)"  # corrects and tests at once, by the largest |t| when signs are flipped
+RANKS = ("wilcoxon", "sign")  # tests that have no interval of the mean
 CORRECTION_NAMES: Mapping[str, str] = {
     "holm": "Holm",
     "bonferroni": "Bonferroni",
@@ -70,13 +72,26 @@ class Design:
             raise CranfieldError(
                 f"{TEST_NAMES[self.test]} is corrected by itself for all pairs of systems: leave out the correction."
             )
-        if self.family == "table" and (self.is_tukey or self.correction == "maxt"):
+        if self.is_max_t and self.test != "t":
+            raise CranfieldError(
+                f"MaxT is a test of its own, of t under flips of signs, and cannot correct the {self.test_name}: "
+                "leave out the test, or choose another correction, such as holm."
+            )
+        if self.family == "table" and (self.is_tukey or self.is_max_t):
             what = TEST_NAMES[self.test] if self.is_tukey else CORRECTION_NAMES[self.correction]
             raise CranfieldError(f"{what} corrects within one measure: for a family of all measures, choose holm.")
 
     @property
     def is_tukey(self) -> bool:
         return self.test in TUKEY
+
+    @property
+    def test_name(self) -> str:
+        return TEST_NAMES[self.test]
+
+    @property
+    def is_max_t(self) -> bool:
+        return self.correction == "maxt"
 
     @property
     def level(self) -> float:
@@ -86,11 +101,16 @@ class Design:
     @property
     def beside(self) -> str:
         """The test that is shown beside this one."""
-        return _BESIDE.get(self.test, "t")
+        return "t" if self.is_max_t else _BESIDE.get(self.test, "t")
+
+    @property
+    def beside_correction(self) -> str:
+        """How the test shown beside is corrected: MaxT has p-values of its own only, for which Holm's stand in."""
+        return "holm" if self.is_max_t else self.correction
 
     @property
     def method(self) -> str:
-        return TEST_NAMES[self.test]
+        return MAX_T if self.is_max_t else self.test_name
 
 
 @dataclass(frozen=True)
@@ -119,6 +139,13 @@ class Outcome:
     adjusted: float = math.nan
     beside_adjusted: float = math.nan
     residual_effect: float | None = None  # the difference in residual deviations, in Tukey's tests
+    details: Mapping[str, Any] = field(default_factory=dict)  # what the test did: exact, resamples, df, topics left out
+    beside_details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def ends(self) -> tuple[float | None, float | None]:
+        """Of the interval that belongs to the test; None where it has none."""
+        return (None, None) if self.interval is None else (self.interval.low, self.interval.high)
 
     def turned(self) -> Outcome:
         """The same with the systems exchanged, of Tukey's tests."""
@@ -155,6 +182,11 @@ class Pair:
     effect: Effect
     residual_effect: float | None  # in Tukey's tests, the difference in residual deviations
     direction: int  # 1 where more is better, -1 where less is
+    exact: bool | None  # whether all ways were tried, or the distribution worked out; None where there is no such thing
+    resamples: int | None  # how many ways were tried or drawn, whatever was asked for; None where nothing is drawn
+    beside_exact: bool | None
+    beside_resamples: int | None
+    df: int | None
     note: str
 
     @property
@@ -199,6 +231,8 @@ class Column:
     tested: Mapping[Place, Outcome]
     family: int = 0
     note: str = ""  # what the method says of itself
+    remark: str = ""  # and of the pairs here: topics that were left out, pairs without variance
+    details: Mapping[str, Any] = field(default_factory=dict)  # what the method did: exact, resamples, V_E, df, critical
 
     @property
     def label(self) -> str:
@@ -326,8 +360,8 @@ class Column:
         design = self.design
         tested = self.tested[i, j] if (i, j) in self.tested else self._turned(i, j)
         found = effect(self.scores[:, i], self.scores[:, j], tolerance=design.tolerance, level=design.level)
-        # a test of ranks or signs has no interval of the mean; Student's then stands for it
-        ends = (tested.interval.low, tested.interval.high) if tested.interval else (found.low, found.high)
+        # no interval of the mean belongs to ranks or signs, for which Student's stands
+        ends = (found.low, found.high) if design.test in RANKS else tested.ends
         return Pair(
             collection=self.collection,
             measure=self.label,
@@ -350,6 +384,11 @@ class Column:
             effect=_oriented(found, self.scored.direction),
             residual_effect=tested.residual_effect,
             direction=self.scored.direction,
+            exact=tested.details.get("exact"),
+            resamples=tested.details.get("resamples"),
+            beside_exact=tested.beside_details.get("exact"),
+            beside_resamples=tested.beside_details.get("resamples"),
+            df=tested.details.get("df"),
             note=tested.note,
         )
 
@@ -372,7 +411,7 @@ def compared(table: ScoreTable, at: int, collection: str, references: Sequence[s
     names = tuple(table.runs[i] for i in present)
     scores = values[present][:, common].T
     lost = np.isfinite(values).any(axis=0) & ~common
-    tested, note = _tested(scores, _places(names, references), design)
+    places = _places(names, references)
     return Column(
         collection=collection,
         scored=scored,
@@ -382,8 +421,7 @@ def compared(table: ScoreTable, at: int, collection: str, references: Sequence[s
         scores=scores,
         judged=tuple(table.judged_share(name) for name in names),
         design=design,
-        tested=tested,
-        note=note,
+        **_tested(scores, names, places, design),
     )
 
 
@@ -399,7 +437,7 @@ def _corrected_together(columns: Sequence[Column]) -> list[Column]:
     # a comparison that is shown from both sides is one comparison
     places = [(k, place) for k, column in enumerate(columns) for place in column.tested if column.is_first(place)]
     own = _adjusted(np.array([columns[k].tested[place].p for k, place in places]), columns, places)
-    beside = _plainly_adjusted(np.array([columns[k].tested[place].beside for k, place in places]), design)
+    beside = adjust(np.array([columns[k].tested[place].beside for k, place in places]), design.beside_correction)
     found: list[dict[Place, Outcome]] = [{} for _ in columns]
     for (k, place), p, p_beside in zip(places, own.tolist(), beside.tolist(), strict=True):
         for side in (place, place[::-1]):
@@ -413,22 +451,21 @@ def _corrected_together(columns: Sequence[Column]) -> list[Column]:
     return [replace(c, tested=own, family=len(places)) for c, own in zip(columns, changed, strict=True)]
 
 
-def _plainly_adjusted(p: Floats, design: Design) -> Floats:
-    """P-values of the test shown beside: MaxT has p-values of its own only, for which Holm's then stand in."""
-    return adjust(p, "holm" if design.correction == "maxt" else design.correction)
-
-
 def _adjusted(p: Floats, columns: Sequence[Column], places: Sequence[tuple[int, Place]]) -> Floats:
     design = columns[0].design
-    if design.correction != "maxt":
-        return adjust(p, design.correction)
+    if not design.is_max_t or not places:
+        return adjust(p, "none" if design.is_max_t else design.correction)
     (column,) = columns
-    adjusted: dict[Place, float] = {}
-    for reference in {j for _, (_, j) in places}:
-        found = max_t(column.scores, reference, design.resamples, design.seed).tolist()
-        others = [i for i in range(len(column.names)) if i != reference]
-        adjusted |= {(i, reference): value for i, value in zip(others, found, strict=True)}
-    return np.array([adjusted[place] for _, place in places])
+    return _max_t(column.scores, [place for _, place in places], design)
+
+
+def _max_t(scores: Floats, places: Sequence[Place], design: Design) -> Floats:
+    """P-values of pairs by MaxT, corrected together: all differences of a topic change their sign at once."""
+    first, second = (list(side) for side in zip(*places, strict=True))
+    differences = scores[:, first] - scores[:, second]
+    differences = np.where(np.abs(differences) <= rounding(scores), 0.0, differences)
+    nothing = np.zeros((len(scores), 1))  # a baseline of 0 leaves the differences as they are
+    return max_t(np.hstack([nothing, differences]), 0, design.resamples, design.seed)
 
 
 def _places(names: Sequence[str], references: Sequence[str]) -> list[Place]:
@@ -440,16 +477,76 @@ def _places(names: Sequence[str], references: Sequence[str]) -> list[Place]:
     return [(i, j) for j in at for i in range(m) if i != j]
 
 
-def _tested(scores: Floats, places: Sequence[Place], design: Design) -> tuple[dict[Place, Outcome], str]:
-    """What the tests say of each pair, and what the method says of itself."""
+def _tested(scores: Floats, names: Sequence[str], places: Sequence[Place], design: Design) -> dict[str, Any]:
+    """What the tests say of each pair, and what the method says of itself, as fields of a column."""
     if not places:
-        return {}, ""
+        return {"tested": {}}
     if design.is_tukey:
         own, beside = _tukey(design.test, scores, design), _tukey(design.beside, scores, design)
-        return {place: _of_all_pairs(own, beside, place) for place in places}, own.note
+        found = {place: _of_all_pairs(own, beside, place) for place in places}
+        return {"tested": found, "note": own.note, "details": own.details}
     found = {place: _of_pair(scores, place, design) for place in places}
-    notes = {tested.note for tested in found.values()}
-    return found, notes.pop() if len(notes) == 1 else ""
+    remark = " ".join(_remarks(found, names, len(scores), design))
+    return {"tested": found, "note": _caveat(design), "remark": remark, "details": _drawn(found.values(), design)}
+
+
+def _drawn(found: Iterable[Outcome], design: Design) -> dict[str, Any]:
+    """What was tried or drawn for the pairs of a column; nothing by a test that does not draw."""
+    known = [tested.details for tested in found if tested.details.get("resamples")]
+    if not known:
+        return {}
+    exact = all(details["exact"] for details in known)
+    return {
+        "exact": exact,
+        "resamples": max(details["resamples"] for details in known),
+        "seed": None if exact else design.seed,
+    }
+
+
+def _caveat(design: Design) -> str:
+    """What a method says of itself, whatever the scores."""
+    if design.is_max_t:
+        return (
+            "The largest |t| of all comparisons is found again for flips of signs, a topic's being flipped together; "
+            "takes a difference to be as likely in either direction if the systems do not differ."
+        )
+    return _caveat_of(design.test)
+
+
+@lru_cache
+def _caveat_of(test: str) -> str:
+    """The note of a test on scores of which it has nothing else to say."""
+    return paired_test(test, [0.1, 0.3, 0.6], [0.0, 0.1, 0.3], resamples=8).note
+
+
+def _remarks(found: Mapping[Place, Outcome], names: Sequence[str], n: int, design: Design) -> Iterator[str]:
+    """What a test says of the pairs at hand: how many topics it left out, and which pairs are special."""
+    if design.test in RANKS:
+        yield _left_out(found.values(), n, design)
+    special: dict[str, dict[frozenset[int], str]] = {}
+    for (i, j), tested in found.items():
+        text = tested.note.removesuffix(_caveat(design)).strip()
+        if text == IDENTICAL or (text != tested.note and text):
+            special.setdefault(text, {}).setdefault(frozenset((i, j)), f"{names[i]} and {names[j]}")
+    for text, pairs in special.items():
+        everywhere = len(pairs) == len({frozenset(place) for place in found})
+        yield text if everywhere else f"{_some(list(pairs.values()))}: {text}"
+
+
+def _left_out(found: Iterable[Outcome], n: int, design: Design) -> str:
+    key = "zero_differences" if design.test == "wilcoxon" else "ties"
+    outcomes = list(found)
+    # identical systems are told apart from the rest
+    numbers = [one.details[key] for one in outcomes if one.note != IDENTICAL] or [n]
+    low, high = min(numbers), max(numbers)
+    which = f"{high:,}" if low == high else f"{low:,} to {high:,}"
+    up_to = f" of more than {design.tolerance:g}" if design.test == "sign" and design.tolerance else ""
+    topics = counted(n, "topic")
+    return f"Topics without a difference{up_to} are left out: {which if high else 'none'} of {topics}."
+
+
+def _some(pairs: Sequence[str], most: int = 3) -> str:
+    return "; ".join(pairs[:most]) + (f" and {counted(len(pairs) - most, 'more pair')}" if len(pairs) > most else "")
 
 
 def _tukey(test: str, scores: Floats, design: Design) -> AllPairs:
@@ -469,24 +566,46 @@ def _of_all_pairs(own: AllPairs, beside: AllPairs, place: Place) -> Outcome:
         note=own.note,
         beside=float(beside.pvalues[place]),
         residual_effect=None if own.effect is None else float(own.effect[place]),
+        details=own.details,
+        beside_details=beside.details,
     )
 
 
 def _of_pair(scores: Floats, place: Place, design: Design) -> Outcome:
     a, b = scores[:, place[0]], scores[:, place[1]]
-    own, beside = (_test(name, a, b, design) for name in (design.test, design.beside))
+    own = _test(design.test, a, b, design)
+    beside = own if design.beside == design.test else _test(design.beside, a, b, design)
     there = own.low is not None and own.high is not None
-    return Outcome(
+    found = Outcome(
         p=own.pvalue,
         statistic=own.statistic,
         interval=Interval(own.low, own.high, own.level) if there else None,  # type: ignore[arg-type]
         note=own.note,
         beside=beside.pvalue,
+        details=_did(own),
+        beside_details=_did(beside),
     )
+    return _flipped(found, scores, place, design) if design.is_max_t else found
+
+
+def _flipped(found: Outcome, scores: Floats, place: Place, design: Design) -> Outcome:
+    """The same with p of the flips that MaxT corrects, which no corrected p is below."""
+    exact = len(scores) < design.resamples.bit_length()  # 2ⁿ ≤ resamples, when max_t tries them all
+    drawn = {"exact": exact, "resamples": 2 ** len(scores) if exact else design.resamples}
+    (p,) = _max_t(scores, [place], design).tolist()
+    note = found.note.replace(_caveat_of("t"), _caveat(design))
+    return replace(found, p=p, note=note, details={**found.details, **drawn})
+
+
+def _did(test: PairedTest) -> dict[str, Any]:
+    """What a test did; one that draws from ever so many ways, as the bootstrap does, is not exact."""
+    return ({"exact": False} if "resamples" in test.details else {}) | dict(test.details)
 
 
 def _test(name: str, a: Floats, b: Floats, design: Design) -> PairedTest:
     assert name in TESTS
+    if name == "sign":
+        return sign_test(a, b, tolerance=design.tolerance)
     return paired_test(name, a, b, level=design.level, resamples=design.resamples, seed=design.seed)
 
 

@@ -11,10 +11,13 @@ from functools import cached_property
 from typing import Any
 
 from cranfield.errors import CranfieldError
+from cranfield.formats.score_tables import ScoreRows
+from cranfield.formats.tabular import frame_records
 from cranfield.scores import Scores
 from cranfield.stats.claims import Claim, claims, warnings
 from cranfield.stats.columns import (
     CORRECTION_NAMES,
+    RANKS,
     TEST_NAMES,
     TUKEY,
     Column,
@@ -113,8 +116,9 @@ class Comparison:
     def notes(self) -> tuple[str, ...]:
         """What else a reader must know: of the files, and of the test."""
         of_tables = (f"{name}: {note}" if name else note for name, table in self.tables.items() for note in table.notes)
-        of_method = (f"{self.design.method}: {column.note}" for column in self.columns if column.note)
-        return tuple(dict.fromkeys((*of_tables, *of_method)))
+        of_method = _shared(self.design.method, self.columns, [column.note for column in self.columns])
+        of_pairs = _shared(self.design.method, self.columns, [column.remark for column in self.columns])
+        return tuple(dict.fromkeys((*of_tables, *of_method, *of_pairs)))
 
     @cached_property
     def caption(self) -> str:
@@ -156,10 +160,10 @@ def compare(
     """Compare systems topic by topic: against one baseline or several, or all with each other.
 
     `scores` is what `evaluate` gives, {run: {measure: {query: value}}}, or a data frame with these as columns; for
-    several collections {name: scores}. Without a baseline (None) two systems are compared by the paired t-test, with
-    the permutation test beside it, and more by the randomised Tukey HSD test; with baselines, by the paired t-test
-    and Holm's correction over all comparisons of one measure on one collection. An empty baseline, (), stands for
-    all pairs even of two.
+    several collections {name: scores}, of any of these kinds. Without a baseline (None) two systems are compared by
+    the paired t-test, with the permutation test beside it, and more by the randomised Tukey HSD test; with baselines,
+    by the paired t-test and Holm's correction over all comparisons of one measure on one collection. An empty
+    baseline, (), stands for all pairs even of two.
     """
     tables = _tables(scores)
     if measures is not None:
@@ -174,13 +178,16 @@ def compare(
     correction = correction or ("none" if test in TUKEY else "holm")
     if correction == "maxt" and not references:
         raise CranfieldError("MaxT corrects comparisons with a baseline: name one, or leave out the correction.")
-    design = Design(test, correction, alpha, resamples, seed, tolerance, family)
+    return _compared(tables, references, Design(test, correction, alpha, resamples, seed, tolerance, family))
+
+
+def _compared(tables: Mapping[str, ScoreTable], references: Sequence[str], design: Design) -> Comparison:
     columns = [
         compared(table, at, name, references, design)
         for name, table in tables.items()
         for at in range(len(table.measures))
     ]
-    return Comparison(design, references, tables, tuple(corrected(columns)))
+    return Comparison(design, tuple(references), tables, tuple(corrected(columns)))
 
 
 @dataclass(frozen=True)
@@ -204,6 +211,17 @@ class Leaderboard:
     standings: tuple[Standing, ...]
 
 
+def rank(
+    scores: Any, by: str | None = None, *, alpha: float = 0.05, resamples: int = RESAMPLES, seed: int = 1
+) -> Leaderboard:
+    """Rank systems, be it only one, by the first measure of their scores; all pairs are compared by Tukey's test.
+
+    >>> [(s.rank, s.system, s.mean) for s in rank({"a": {"RR": {"1": 0.5, "2": 1.0}}}).standings]
+    [(1, 'a', 0.75)]
+    """
+    return leaderboard(_compared(_tables(scores), (), Design("tukey", "none", alpha, resamples, seed)), by)
+
+
 def leaderboard(comparison: Comparison, by: str | None = None) -> Leaderboard:
     """Rank the systems of a comparison by its first measure, on one split or by the mean over all.
 
@@ -212,7 +230,9 @@ def leaderboard(comparison: Comparison, by: str | None = None) -> Leaderboard:
     [(1, 'b'), (2, 'a'), (2, 'c')]
     """
     if by is not None and by not in comparison.collections:
-        raise CranfieldError(f"no split {by!r} to rank by: there are {', '.join(comparison.collections)}.")
+        known = ", ".join(comparison.collections)
+        there = f"there are {known}" if known else "the scores are of one collection, without splits"
+        raise CranfieldError(f"no split {by!r} to rank by: {there}.")
     measure = comparison.measures[0]
     columns = [column for column in comparison.columns if column.label == measure]
     only = replace(comparison, columns=tuple(columns))
@@ -241,12 +261,25 @@ def _ranks(means: Mapping[str, float], direction: int) -> dict[str, int]:
 
 def _tables(scores: Any) -> dict[str, ScoreTable]:
     """One table, or those of several collections by name."""
-    if isinstance(scores, Mapping) and scores and all(isinstance(s, Scores | ScoreTable) for s in scores.values()):
+    if isinstance(scores, Mapping) and scores and all(_is_collection(own) for own in scores.values()):
         return {str(name): as_score_table(own) for name, own in scores.items()}
     table = as_score_table(scores)
     if not table.runs:
         raise CranfieldError("there are no systems to compare.")
     return {"": table}
+
+
+def _is_collection(scores: Any) -> bool:
+    """Whether these are scores of systems, rather than the measures of one."""
+    if isinstance(scores, Scores | ScoreTable | ScoreRows):
+        return True
+    if not isinstance(scores, Mapping):
+        return not isinstance(scores, str) and frame_records(scores) is not None
+    inner = list(scores.values())
+    if any(isinstance(own, Mapping) for own in inner):
+        # {run: {measure: {query: value}}} has mappings one level deeper than {measure: {query: value}}
+        return any(isinstance(leaf, Mapping) for own in inner if isinstance(own, Mapping) for leaf in own.values())
+    return bool(inner) and all(hasattr(own, "__len__") and not isinstance(own, str) for own in inner)  # columns
 
 
 def _references(baseline: str | Sequence[str] | None, systems: Sequence[str]) -> tuple[str, ...]:
@@ -294,9 +327,8 @@ def _significance(comparison: Comparison) -> str:
         if comparison.references
         else "Differences of all pairs"
     )
-    return (
-        f"{what}: {design.method}, α = {short(design.alpha)}, {_correction(comparison)}{_drawn(design, design.test)}."
-    )
+    drawn = _drawn(comparison, [tested.details for column in comparison.columns for tested in column.tested.values()])
+    return f"{what}: {design.method}, α = {short(design.alpha)}, {_correction(comparison)}{drawn}."
 
 
 def _correction(comparison: Comparison) -> str:
@@ -310,23 +342,51 @@ def _correction(comparison: Comparison) -> str:
     over = "the table" if design.family == "table" else "a column"
     if design.correction == "none":
         return f"p not corrected for the {number} comparisons of {over}"
-    if design.correction == "maxt":
-        return "p corrected by MaxT step-down over the comparisons of a column with one baseline"
+    if design.is_max_t:
+        return f"p corrected over the {number} comparisons of {over} together"
     return f"p corrected by {CORRECTION_NAMES[design.correction]} over the {number} comparisons of {over}"
 
 
 def _beside(comparison: Comparison) -> str:
     design = comparison.design
-    drawn = _drawn(design, design.beside) if not _drawn(design, design.test) else ""
+    tested = [tested for column in comparison.columns for tested in column.tested.values()]
+    drawn = _drawn(comparison, [one.beside_details for one in tested])
+    holm = ", corrected by Holm" if design.is_max_t and any(column.family > 1 for column in comparison.columns) else ""
     intervals = "simultaneous" if design.is_tukey else "of one difference each, uncorrected"
-    return f"Beside it: {TEST_NAMES[design.beside]}{drawn}. Intervals of differences are {intervals}."
+    if design.is_max_t or design.test in RANKS:
+        intervals = f"Student's t, as this test has none of its own, {intervals}"
+    elif any(one.interval is None for one in tested):
+        intervals += "; – where the test has none"
+    return f"Beside it: {TEST_NAMES[design.beside]}{holm}{drawn}. Intervals of differences are {intervals}."
 
 
-def _drawn(design: Design, test: str) -> str:
-    """How often and from which seed a test draws."""
-    if test not in ("permutation", "bootstrap", "bootstrap-t", "tukey") and design.correction != "maxt":
-        return ""
-    return f" ({design.resamples:,} resamples, seed {design.seed})"
+def _drawn(comparison: Comparison, done: Sequence[Mapping[str, Any]]) -> str:
+    """How many ways a test tried, if it was all of them, or how many it drew and from which seed."""
+    known = {(details["exact"], details["resamples"]) for details in done if details.get("resamples")}
+    tried, drawn = ({number for exact, number in known if exact is wanted} for wanted in (True, False))
+    parts = []
+    if tried:
+        what = "ways to deal the scores" if any("V_E" in details for details in done) else "sign flips"
+        parts.append("the only way to deal the scores" if tried == {1} else f"all {_range(tried)} {what}")
+    if drawn:
+        parts.append(f"{_range(drawn)} resamples, seed {comparison.design.seed}")
+    return f" ({' or '.join(parts)})" if parts else ""
+
+
+def _range(numbers: set[int]) -> str:
+    low, high = min(numbers), max(numbers)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def _shared(method: str, columns: Sequence[Column], texts: Sequence[str]) -> list[str]:
+    """What a method says, once for the columns of which it says the same, which are named if it says several things."""
+    titles: dict[str, list[str]] = {}
+    for column, text in zip(columns, texts, strict=True):
+        if text:
+            titles.setdefault(text, []).append(column.title)
+    if len(titles) == 1:
+        return [f"{method}: {text}" for text in titles]
+    return [f"{method}, {', '.join(of)}: {text}" for text, of in titles.items()]
 
 
 def _tolerance(design: Design) -> str:

@@ -318,7 +318,7 @@ def two_way_tukey(table: Any, level: float = 0.95) -> AllPairs:
             "df": left.df,
             "critical": critical,
         },
-        note=_two_way_note(left.variance),
+        note=_two_way_note(left.variance, differences),
     )
 
 
@@ -333,12 +333,15 @@ def _tukey_pvalues(scores: Floats, differences: Floats, left: Residual) -> Float
     return pvalues
 
 
-def _two_way_note(variance: float | None) -> str:
+def _two_way_note(variance: float | None, differences: Floats) -> str:
     if variance is None:
-        return "one topic leaves no residual to compare differences with: every p is 1."
+        return "one topic leaves no residual to compare differences with: every p is 1, and there are no intervals."
+    if variance == 0 and not differences.any():
+        return "the systems are identical, without any variance between them: every p is 1, and there are no intervals."
     if variance == 0:
         return (
-            "the systems differ by the same amount on every topic, without residual variance: p is the randomised one."
+            "the systems differ by the same amount on every topic, without residual variance: p is the randomised one "
+            f"(at most {RESAMPLES:,} resamples, seed 1), and there are no intervals."
         )
     return f"takes residuals as near enough to normal, which the randomised test does not; {_INTERCHANGEABLE}."
 
