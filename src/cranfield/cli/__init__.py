@@ -44,6 +44,7 @@ STAGES = {
     },
     "Work": {
         "demo": "Evaluate the bundled example, with a report.",
+        "experiment": "Make what a cranfield.toml asks for and is missing.",
         "check": "Say what files are and what is wrong with them.",
         "convert": "Turn any format into any other.",
     },

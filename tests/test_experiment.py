@@ -1,0 +1,538 @@
+"""Experiments: what is made, what is left as it is, what fails, and what a kill does to it: nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from cranfield.errors import CranfieldError, InputError
+from cranfield.experiment import Event, perform, plan
+from cranfield.experiment.crew import Crew
+from cranfield.experiment.making import first_documents, shuffled, undated
+from cranfield.formats import as_run, read_run
+from cranfield.scores import evaluate
+from cranfield.workspace import open_workspace
+
+SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
+KILLS = 100 if SOAK else 3
+
+TOML = """
+[collection]
+title = "lamps"
+documents = "docs.jsonl"
+topics = "topics.jsonl"
+qrels = "qrels.txt"
+
+[systems]
+bm25 = "bm25"
+lm = { system = "lm:mu=300", fields = "title,description" }
+rrf = { fuse = ["bm25", "lm"] }
+
+[evaluation]
+measures = ["AP", "nDCG@10"]
+baseline = "bm25"
+
+[pool]
+depth = 2
+
+[report]
+file = ""
+"""
+DOCS = {
+    "a": "a red lamp for a bicycle",
+    "b": "a bell that rings",
+    "c": "red paint, red lamps, red bells",
+    "d": "lamps are lit at dusk",
+    "e": "nothing of the kind",
+}
+TOPICS = {"1": "red lamps", "2": "bells that ring", "3": "dusk"}
+QRELS = "1 0 a 2\n1 0 c 1\n1 0 b 0\n2 0 b 1\n3 0 d 1\n3 0 e 0\n"
+SYSTEMS = '[systems]\nbm25 = "bm25"\n'
+
+
+def write(folder: Path, toml: str = TOML) -> Path:
+    folder.mkdir(exist_ok=True)
+    (folder / "cranfield.toml").write_text(toml)
+    (folder / "docs.jsonl").write_text("".join(json.dumps({"_id": d, "text": t}) + "\n" for d, t in DOCS.items()))
+    (folder / "topics.jsonl").write_text("".join(json.dumps({"_id": q, "text": t}) + "\n" for q, t in TOPICS.items()))
+    (folder / "qrels.txt").write_text(QRELS)
+    return folder
+
+
+def done(folder: Path, **options: bool) -> dict[str, Event]:
+    """What became of each output."""
+    events = perform(open_workspace(folder), **options)
+    return {event.output: event for event in events if event.state != "begun"}
+
+
+def states(folder: Path, **options: bool) -> dict[str, str]:
+    return {output: event.state for output, event in done(folder, **options).items()}
+
+
+def tree(folder: Path) -> dict[str, bytes | None]:
+    """Every file with its content, and every folder."""
+    found = sorted(folder.rglob("*"))
+    return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None for path in found}
+
+
+@pytest.fixture(scope="module")
+def lamps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small experiment that was made; not to be changed."""
+    folder = write(tmp_path_factory.mktemp("lamps"))
+    assert set(states(folder).values()) == {"made"}
+    return folder
+
+
+@pytest.fixture
+def copy(lamps: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(lamps, tmp_path / "copy"))
+
+
+# What is made
+
+
+def test_everything_asked_for_is_made(lamps: Path) -> None:
+    made = {name for name in tree(lamps) if not name.startswith((".cranfield", "index/"))}
+    assert made == {
+        *("cranfield.toml", "docs.jsonl", "topics.jsonl", "qrels.txt", "index", "runs", "runs/bm25.run", "runs/lm.run"),
+        *("runs/rrf.run", "pool.jsonl", "scores.tsv", "summary.txt", "comparison.json", "comparison.txt"),
+    }
+    scores = evaluate(str(lamps / "qrels.txt"), [str(lamps / "runs/bm25.run")], ["AP"])
+    rows = [line.split("\t") for line in (lamps / "scores.tsv").read_text().splitlines()]
+    assert ["bm25", "AP", "all", repr(scores.mean("AP"))] in rows and len(rows) == 3 * 2 * 4
+    assert json.loads((lamps / "comparison.json").read_text())["systems"] == ["bm25", "lm", "rrf"]
+    first, second, third = (lamps / "summary.txt").read_text().splitlines()
+    assert first.startswith("3 systems on 3 topics of lamps: ") and "AP" in first
+    assert "bm25" in second and "unjudged" in third
+
+
+def test_the_summary_is_three_sentences_the_second_about_the_leader(tmp_path: Path) -> None:
+    folder = example(tmp_path / "example", '[report]\nfile = ""\n')
+    done(folder)
+    first, second, _ = (folder / "summary.txt").read_text().splitlines()
+    leader = re.search(
+        r": (\S+) leads with nDCG@10 0\.\d{4} \[0\.\d{3}, 0\.\d{3}\]; \S+ follows with 0\.\d{4}\.$", first
+    )
+    assert leader is not None and leader[1] in second.split(" ")
+    assert not re.search(r"\. [A-Z]", second)
+
+
+def test_a_run_opens_with_a_header_of_six_parts(lamps: Path) -> None:
+    yaml = pytest.importorskip("yaml")
+    lines = (lamps / "runs/lm.run").read_text().splitlines()
+    end = lines.index("# ir_metadata.end")
+    assert lines[0] == "# ir_metadata.start" and not lines[end + 1].startswith("#")
+    # as repro_eval reads it
+    content = yaml.safe_load("\n".join(line.strip("#") for line in lines[1:end]))
+    assert set(content) == {"tag", "actor", "platform", "research goal", "implementation", "method", "data"}
+    assert content["tag"] == "lm" and content["method"]["retrieval"] == [
+        {"name": "lm", "method": "lm:mu=300", "mu": 300}
+    ]
+    assert (
+        content["data"]["test collection"]["name"] == "lamps" and len(content["data"]["sha256"]["topics.jsonl"]) == 64
+    )
+
+
+def test_a_header_changes_nothing_in_an_evaluation(lamps: Path, tmp_path: Path) -> None:
+    text = (lamps / "runs/bm25.run").read_text()
+    (tmp_path / "bare.run").write_text("".join(line for line in text.splitlines(True) if line[0] != "#"))
+    with_header, without = lamps / "runs/bm25.run", tmp_path / "bare.run"
+    assert read_run(with_header).to_dict() == read_run(without).to_dict() and read_run(with_header).tag == "bm25"
+    scores = evaluate(str(lamps / "qrels.txt"), [str(with_header), str(without)], ["AP"])
+    assert scores.per_query("AP", "bm25.run") == scores.per_query("AP", "bare.run")
+
+
+def test_the_pool_has_the_first_documents_of_each_run_and_no_others(lamps: Path) -> None:
+    header, *lines = map(json.loads, (lamps / "pool.jsonl").read_text().splitlines())
+    runs = [read_run(lamps / f"runs/{name}.run") for name in ("bm25", "lm", "rrf")]
+    expected = {(q, d) for run in runs for i, q in enumerate(run.queries) for d in first_documents(run, i, 2)}
+    assert [set(line) for line in lines] == [{"query", "doc"}] * len(lines)
+    assert {(line["query"], line["doc"]) for line in lines} == expected and len(lines) == len(expected)
+    about = {"strategy": "depth", "depth": 2, "seed": 1, "runs": ["bm25", "lm", "rrf"]}
+    assert header == {"pool": about | {"topics": 3, "documents": len(lines)}}
+
+
+def test_of_equal_scores_the_last_id_comes_first() -> None:
+    run = as_run({"1": {"a": 1.0, "b": 2.0, "c": 1.0, "d": 1.0}})
+    assert first_documents(run, 0, 2) == ["b", "d"] and first_documents(run, 0, 9) == ["b", "d", "c", "a"]
+
+
+def test_the_order_of_a_pool_tells_nothing_and_stays_when_documents_are_added() -> None:
+    docs = [f"d{i:03}" for i in range(200)]
+    order = shuffled(docs, "1", seed=1)
+    assert sorted(order) == docs and order != docs
+    assert order == shuffled(reversed(docs), "1", seed=1)
+    assert shuffled(docs, "2", seed=1) != order and shuffled(docs, "1", seed=2) != order
+    assert shuffled(docs[:50], "1", seed=1) == [doc for doc in order if doc in docs[:50]]
+    # no more of the first half in front than chance would have it (standard deviation 3.5)
+    assert abs(sum(doc in docs[:100] for doc in order[:50]) - 25) < 14
+
+
+def test_the_report_bears_no_date(tmp_path: Path) -> None:
+    pytest.importorskip("vl_convert")
+    folder = write(tmp_path, TOML.replace('file = ""', 'file = "pages/lamps.html"'))
+    assert states(folder)["pages/lamps.html"] == "made"
+    page = (folder / "pages/lamps.html").read_text()
+    assert not re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", page) and str(tmp_path) not in page
+    assert "runs/bm25.run" in page and "cranfield experiment" in page and "./qrels.txt" not in page
+
+
+def test_a_page_without_a_date_stays_as_it_is() -> None:
+    dated = "<p>cranfield report, 2024-05-06 07:08 UTC</p><dl><dt>Date</dt><dd>2024-05-06 07:08 UTC</dd></dl>"
+    assert undated(dated) == "<p>cranfield experiment</p><dl></dl>" and undated("<p>2024</p>") == "<p>2024</p>"
+
+
+def test_without_judgments_there_is_a_pool_to_be_judged(tmp_path: Path) -> None:
+    folder = write(tmp_path, TOML.replace('qrels = "qrels.txt"\n', ""))
+    assert list(states(folder)) == ["index", "runs/bm25.run", "runs/lm.run", "runs/rrf.run", "pool.jsonl"]
+
+
+def test_runs_alone_are_evaluated_without_documents(tmp_path: Path) -> None:
+    toml = '[collection]\nqrels = "qrels.txt"\n[systems]\nmine = { run = "mine.csv" }\n[report]\nfile = ""\n'
+    folder = write(tmp_path, toml)
+    (folder / "mine.csv").write_text("query,doc,score\n1,a,2\n1,c,1\n2,b,1\n3,e,1\n")
+    assert list(states(folder)) == ["mine.csv", "pool.jsonl", "scores.tsv", "summary.txt"]
+    assert "mine\tnDCG@10\t1\t1.0\n" in (folder / "scores.tsv").read_text()
+    assert "With one system there is nothing to compare." in (folder / "summary.txt").read_text()
+
+
+def test_several_collections_are_compared_together(tmp_path: Path) -> None:
+    toml = TOML.replace("[collection]", "[collections.one]") + (
+        '[collections.two]\ndocuments = "docs.jsonl"\ntopics = "topics.jsonl"\nqrels = "qrels.txt"\n'
+        'index = { stemmer = "none" }\n'
+    )
+    folder = write(tmp_path, toml)
+    assert set(states(folder).values()) == {"made"}
+    assert {"one/runs/bm25.run", "two/runs/bm25.run", "one/index", "two/summary.txt"} <= set(tree(folder))
+    assert (folder / "one/runs/bm25.run").read_bytes() != (folder / "two/runs/bm25.run").read_bytes()
+    found = json.loads((folder / "comparison.json").read_text())
+    assert [column["collection"] for column in found["columns"]] == ["one", "one", "two", "two"]
+
+
+def test_an_engine_is_filled_and_searched(tmp_path: Path) -> None:
+    folder = write(tmp_path, TOML.replace("[evaluation]", 'fts = { engine = "sqlite:fts.db" }\n[evaluation]'))
+    assert states(folder)["runs/fts.run"] == "made"
+    assert read_run(folder / "runs/fts.run").tag == "fts" and not (folder / ".cranfield/answers").exists()
+
+
+def test_a_collection_by_name_is_an_experiment_in_one_word(shared_data: Path, tmp_path: Path) -> None:
+    (tmp_path / "med").symlink_to(shared_data / "classic" / "med")
+    (tmp_path / "cranfield.toml").write_text(f'[collection]\ndocuments = "med:med"\n{SYSTEMS}[report]\nfile = ""\n')
+    assert set(states(tmp_path).values()) == {"made"}
+    assert set(states(tmp_path).values()) == {"unchanged"}
+
+
+# What is left as it is
+
+
+def test_the_second_time_nothing_is_made_wherever_the_folder_is(copy: Path) -> None:
+    before = tree(copy)
+    assert set(states(copy).values()) == {"unchanged"} and tree(copy) == before
+    assert {planned.why for planned in plan(open_workspace(copy))} == {None}
+
+
+def test_what_has_changed_is_made_again_and_nothing_else(copy: Path) -> None:
+    toml = (copy / "cranfield.toml").read_text()
+    (copy / "cranfield.toml").write_text(toml.replace("lm:mu=300", "lm:mu=20").replace('["AP", ', '["RR", '))
+    planned = {one.output: one.why for one in plan(open_workspace(copy))}
+    assert planned["runs/lm.run"] == "other system" and planned["runs/rrf.run"] == "made of runs/lm.run"
+    found = states(copy)
+    assert [output for output, state in found.items() if state == "unchanged"] == ["index", "runs/bm25.run"]
+    assert "RR" in (copy / "summary.txt").read_text()
+
+
+def test_a_changed_input_is_seen_by_its_content_not_by_its_time(copy: Path) -> None:
+    os.utime(copy / "docs.jsonl", (1, 1))
+    status = (copy / "topics.jsonl").stat()
+    text = (copy / "topics.jsonl").read_text()
+    (copy / "topics.jsonl").write_text(text.replace("dusk", "bell"))
+    os.utime(copy / "topics.jsonl", ns=(status.st_atime_ns, status.st_mtime_ns))
+    planned = {one.output: one.why for one in plan(open_workspace(copy))}
+    assert planned["index"] is None and planned["runs/bm25.run"] == "topics.jsonl changed"
+
+
+def test_outputs_that_were_lost_or_edited_are_made_again(copy: Path) -> None:
+    before = tree(copy)
+    with (copy / "runs/bm25.run").open("a") as run:
+        run.write("9 Q0 x 1 1 mine\n")
+    (copy / "index/docs.txt").write_text("a\n")
+    (copy / "comparison.txt").unlink()
+    (copy / ".cranfield/stamps/pool.jsonl.json").write_text("{")
+    found = states(copy)
+    assert {output for output, state in found.items() if state == "made"} == {
+        *("index", "runs/bm25.run", "pool.jsonl", "comparison.json")
+    }
+    assert tree(copy) == before
+
+
+def test_a_file_that_is_not_ours_is_not_replaced_unless_forced(copy: Path, tmp_path: Path) -> None:
+    folder = write(tmp_path / "new")
+    (folder / "runs").mkdir()
+    (folder / "runs/lm.run").write_text("mine\n")
+    found = done(folder)
+    assert found["runs/lm.run"].state == "failed" and "was not made by this experiment" in found["runs/lm.run"].why
+    assert found["runs/rrf.run"].state == "left" and found["scores.tsv"].state == "made"
+    assert (folder / "runs/lm.run").read_text() == "mine\n"
+    planned = {one.output: one.why or "" for one in plan(open_workspace(folder))}
+    assert "was not made by this experiment" in planned["runs/lm.run"]
+    assert set(states(folder, force=True).values()) == {"made"}
+    assert tree(folder) == tree(copy)
+
+
+def test_a_folder_of_somebody_else_is_not_replaced_by_force_either(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    (folder / "index").mkdir()
+    (folder / "index/letters.txt").write_text("dear reader")
+    found = done(folder, force=True)
+    assert found["index"].state == "failed" and "is no index. Move it." in found["index"].why
+    assert (folder / "index/letters.txt").exists()
+
+
+# What fails
+
+
+def test_a_system_that_fails_does_not_keep_others_from_being_made(copy: Path) -> None:
+    toml = (copy / "cranfield.toml").read_text()
+    more = 'gone = { run = "gone.run" }\nbad = { run = "bad.run" }\ntwo = { fuse = ["bm25", "bad"] }\n'
+    (copy / "cranfield.toml").write_text(toml.replace("[evaluation]", f"{more}[evaluation]"))
+    (copy / "bad.run").write_text("1 Q0 a 1 high me\n")
+    found = done(copy)
+    assert found["gone.run"].state == "failed" and "there is no such file" in found["gone.run"].why
+    assert found["bad.run"].state == "failed" and "bad.run, line 1" in found["bad.run"].why
+    assert found["runs/two.run"].state == "left" and "'bad.run'" in found["runs/two.run"].why
+    assert found["comparison.json"].state == "unchanged" == found["runs/lm.run"].state
+    (copy / "gone.run").write_text("1 Q0 a 1 1 me\n")
+    (copy / "bad.run").write_text("1 Q0 a 1 1 me\n")
+    found = done(copy)
+    assert {output for output, event in found.items() if event.state == "unchanged"} == {
+        *("index", "runs/bm25.run", "runs/lm.run", "runs/rrf.run")
+    }
+    assert (copy / "summary.txt").read_text().startswith("6 systems")
+
+
+def test_without_the_baseline_nothing_is_compared(copy: Path) -> None:
+    toml = (copy / "cranfield.toml").read_text().replace('bm25 = "bm25"', 'bm25 = { run = "gone.run" }')
+    (copy / "cranfield.toml").write_text(toml)
+    found = done(copy)
+    assert found["the comparison and the report"].state == "left" and found["scores.tsv"].state == "made"
+    assert "summary.txt" not in found and "comparison.json" not in found
+
+
+def test_what_all_hang_on_is_said_once_more_and_no_traceback(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    (folder / "topics.jsonl").unlink()
+    (folder / "docs.jsonl").write_text('{"_id": "a", "text": "x"}\n{"_id": \n')
+    found = done(folder)
+    assert found["index"].state == "failed" and "docs.jsonl, line 2" in found["index"].why
+    assert {event.state for event in found.values()} == {"failed", "left"}
+    write(folder)
+    assert set(states(folder).values()) == {"made"}
+
+
+def test_a_process_that_dies_is_a_step_that_failed(copy: Path) -> None:
+    toml = (copy / "cranfield.toml").read_text()
+    killing = 'killer = { engine = "shell:kill -9 $PPID; echo {query}" }\n'
+    (copy / "cranfield.toml").write_text(toml.replace("[evaluation]", f"{killing}[evaluation]"))
+    found = done(copy)
+    assert found["runs/killer.run"].state == "failed" and "was ended by signal 9" in found["runs/killer.run"].why
+    assert {event.state for output, event in found.items() if output != "runs/killer.run"} == {"unchanged"}
+
+
+def test_answers_of_an_engine_that_fails_are_kept(copy: Path) -> None:
+    toml = (copy / "cranfield.toml").read_text()
+    (copy / "ask.sh").write_text('echo "$1" >> asked\n[ "$1" != dusk ] || [ -e awake ] || exit 1\necho "a 1"\n')
+    asking = 'asked = { engine = "command:sh ask.sh {query}" }\n'
+    (copy / "cranfield.toml").write_text(toml.replace("[evaluation]", f"{asking}[evaluation]"))
+    found = done(copy)["runs/asked.run"]
+    assert found.state == "failed" and "1 of 3 queries failed" in found.why
+    assert "The answers to 2 of 3 are kept." in found.why
+    (copy / "awake").touch()
+    assert states(copy)["runs/asked.run"] == "made"
+    assert (copy / "asked").read_text().split("\n")[:-1] == ["red lamps", "bells that ring", "dusk", "dusk"]
+    assert list(read_run(copy / "runs/asked.run").queries) == ["1", "2", "3"]
+    assert not (copy / ".cranfield/answers").exists()
+
+
+@pytest.mark.parametrize(
+    "old, new, says",
+    [
+        ('"bm25"\nlm', '"bm26"\nlm', "systems.bm25: no system 'bm26'"),
+        ('["AP"', '["APP"', "evaluation.measures: "),
+        ('["bm25", "lm"] }', '["bm25", "lm"], method = "x" }', "systems.rrf: unknown method of fusion 'x'"),
+        ('["bm25", "lm"] }', '["bm25", "lm"], method = "wsum" }', "systems.rrf: wsum needs weights"),
+        ("[pool]", 'test = "x"\n[pool]', 'evaluation.test: is "x", expected one of t, '),
+        ("[systems]", 'index = { stemmer = "elvish" }\n[systems]', "collection.index: no stemmer for 'elvish'"),
+        ('"bm25"\nlm', '{ engine = "bm25" }\nlm', "systems.bm25: engine is"),
+    ],
+)
+def test_a_wrong_name_is_told_before_anything_is_made(tmp_path: Path, old: str, new: str, says: str) -> None:
+    folder = write(tmp_path, TOML.replace(old, new, 1))
+    with pytest.raises(InputError, match=re.escape(says)):
+        done(folder)
+    assert not (folder / ".cranfield").exists()
+
+
+def test_a_full_disk_is_told_and_what_was_made_is_kept(tmp_path: Path) -> None:
+    folder, undisturbed = (example(tmp_path / name, '[report]\nfile = ""\n') for name in ("full", "undisturbed"))
+    command = [sys.executable, "-m", "cranfield", "experiment", str(folder), "--quiet"]
+    limit = 30_000
+    full = subprocess.run(
+        command,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+        capture_output=True,
+        text=True,
+    )
+    assert full.returncode == 2 and "lm.run: cannot be written: File too large." in full.stderr
+    assert "Traceback" not in full.stderr and "what was made is kept" in full.stderr
+    assert (folder / "runs/bm25.run").exists() and not (folder / "runs/lm.run").exists()
+    assert not list((folder / ".cranfield").glob("tmp-*"))
+    found = states(folder)
+    assert found["index"] == found["runs/bm25.run"] == "unchanged" and found["runs/lm.run"] == "made"
+    done(undisturbed)
+    assert tree(folder) == tree(undisturbed)
+
+
+def test_only_one_experiment_works_in_a_folder(copy: Path) -> None:
+    holding = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(copy)], stdout=subprocess.PIPE, stdin=subprocess.PIPE, text=True
+    )
+    assert holding.stdout is not None and holding.stdin is not None
+    with holding:
+        assert holding.stdout.readline() == "held\n"
+        with pytest.raises(CranfieldError, match=rf"another experiment is at work here \(process {holding.pid}\)"):
+            done(copy)
+        holding.kill()
+    assert set(states(copy).values()) == {"unchanged"}
+
+
+HOLD = """
+import sys
+from cranfield.experiment.stamps import Store
+from cranfield.workspace import open_workspace
+with Store(open_workspace(sys.argv[1])).opened():
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+# Killing
+
+
+def example(folder: Path, more: str = "") -> Path:
+    """The bundled collection with systems of several kinds."""
+    folder.mkdir()
+    for name in ("documents.jsonl", "topics.xml", "qrels.txt"):
+        shutil.copy(str(files("cranfield") / "example" / name), folder)
+    (folder / "cranfield.toml").write_text(
+        '[collection]\ndocuments = "documents.jsonl"\ntopics = "topics.xml"\nqrels = "qrels.txt"\n'
+        '[systems]\nbm25 = "bm25"\nlm = { system = "lm", fields = "title,description,narrative" }\nlsi = "lsi:k=20"\n'
+        'rrf = { fuse = ["bm25", "lsi"] }\n[evaluation]\nresamples = 1000\n' + more
+    )
+    return folder
+
+
+def started(folder: Path, *options: str) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "-m", "cranfield", "experiment", str(folder), "--quiet", *options]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def test_killed_at_any_moment_and_run_again_it_ends_in_the_same_files(tmp_path: Path) -> None:
+    start = time.monotonic()
+    undisturbed = example(tmp_path / "undisturbed")
+    with started(undisturbed) as process:
+        assert process.wait() == 0
+    expected, whole = tree(undisturbed), time.monotonic() - start
+    chance = random.Random(1)
+    kills = 0
+    while kills < KILLS:
+        folder = example(tmp_path / f"killed-{kills}")
+        while True:
+            with started(folder, "--jobs", chance.choice("12")) as process:
+                try:
+                    assert process.wait(timeout=chance.uniform(0.1, 0.8) * whole if kills < KILLS else None) == 0
+                    break
+                except subprocess.TimeoutExpired:
+                    process.send_signal(signal.SIGKILL)
+                    kills += 1
+        assert tree(folder) == expected
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("renames", range(1, 14) if SOAK else (1, 4))
+def test_killed_between_a_stamp_and_its_output_it_ends_in_the_same_files(
+    lamps: Path, tmp_path: Path, renames: int
+) -> None:
+    folder = write(tmp_path / "killed")
+    killed = subprocess.run([sys.executable, "-c", KILLED, str(folder), str(renames)])
+    assert killed.returncode == -signal.SIGKILL
+    assert list((folder / ".cranfield").glob("tmp-*"))  # what it was at
+    assert "made" in states(folder).values() and tree(folder) == tree(lamps)
+
+
+KILLED = """
+import os, signal, sys
+from cranfield.experiment import perform, stamps
+from cranfield.workspace import open_workspace
+put, left = stamps._replace, int(sys.argv[2])
+def put_and_die(*args):
+    global left
+    put(*args)
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+stamps._replace = put_and_die
+list(perform(open_workspace(sys.argv[1])))
+"""
+
+
+def test_processes_end_with_the_one_that_asks(tmp_path: Path) -> None:
+    folder = write(
+        tmp_path, TOML.replace("[evaluation]", 'slow = { engine = "command:sh slow.sh {query}" }\n[evaluation]')
+    )
+    (folder / "slow.sh").write_text("echo $PPID > worker\nsleep 5\n")
+    with started(folder, "--jobs", "2") as process:
+        worker = int(next(_read_when_there(folder / "worker")))
+        process.kill()
+    deadline = time.monotonic() + 10
+    while _is_alive(worker) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not _is_alive(worker)
+
+
+def _read_when_there(file: Path) -> Iterator[str]:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        if file.exists() and (text := file.read_text().strip()):
+            yield text
+        time.sleep(0.05)
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split(") ")[1][0] != "Z"
+    except OSError:
+        return False
+
+
+def test_a_crew_starts_no_more_processes_than_jobs(tmp_path: Path) -> None:
+    task = {"settings": {}, "inputs": {}, "kind": "none", "force": False}
+    with Crew(tmp_path, jobs=2, patience=0) as crew:
+        for i in range(3):
+            crew.ask({**task, "outputs": [f"{i}"], "into": f"tmp/{i}"})
+        answers = [crew.answer() for _ in range(3)]
+        assert len(crew._workers) == 2
+    assert sorted(task["outputs"][0] for task, _ in answers) == ["0", "1", "2"]
+    assert all("this is a mistake of ours" in answer["error"] for _, answer in answers)
