@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from cranfield import evaluate, read_documents, read_qrels, read_topics
 from cranfield.collection import Document
 from cranfield.errors import CranfieldError, InputError
+from cranfield.lab.costs import cost_of
 from cranfield.lab.engines import Engine, Options, ask_each, engine_url, open_engine, sqlite, tantivy
 from cranfield.lab.systems import query_text
 
@@ -195,7 +196,7 @@ def test_engines_agree_on_a_classic_collection(kind: str, tmp_path: Path, shared
 
 
 MEASURED = """
-import resource, sys
+import sys
 from cranfield.collection import Document
 from cranfield.lab.engines import open_engine
 n, words = int(sys.argv[2]), [f"word{i}" for i in range(20_000)]
@@ -205,16 +206,13 @@ docs = (Document(f"doc-{i}", text) for i, text in enumerate(texts))
 engine = open_engine(sys.argv[1])
 assert engine.index(docs).documents == n
 assert len(engine.search({"1": "word5 word77", "2": "word19999"})) > 0
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
 
 
 def megabytes(kind: str, n: int, folder: Path) -> int:
     """The most memory that a process needs to index and search n short documents."""
     call = [sys.executable, "-c", MEASURED, f"{kind}:{folder / f'{kind}-{n}'}", str(n)]
-    done = subprocess.run(call, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return int(done.stdout)
+    return cost_of(call).memory // 1_000_000
 
 
 def test_a_million_short_documents_go_through_tantivy_in_bounded_memory(tmp_path: Path) -> None:

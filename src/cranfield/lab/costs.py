@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import sys
 import tempfile
-import time
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -69,28 +69,38 @@ def cost_of(command: Sequence[str], watched: Iterable[Path] = (), environment: d
         while not stop.wait(POLL):
             most[0] = max(most[0], sum(map(size_of, watched)) - before)
 
-    started = time.perf_counter()
-    with tempfile.TemporaryFile() as errors:
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=errors, env={**os.environ, **(environment or {})}
-        )
-        watcher = Thread(target=watch, daemon=True)
-        watcher.start()
-        try:
-            _, status, used = os.wait4(process.pid, 0)
-        finally:
-            stop.set()
-            watcher.join()
-        wall = time.perf_counter() - started
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            errors.seek(0)
-            said = errors.read().decode(errors="replace").strip().splitlines()
-            raise CranfieldError(f"{command[0]} ended with {process.returncode}: {said[-1] if said else 'no message'}")
+    watcher = Thread(target=watch, daemon=True)
+    watcher.start()
+    with tempfile.TemporaryDirectory() as folder:
+        report, errors = Path(folder) / "cost", Path(folder) / "errors"
+        with errors.open("wb") as stream:
+            launched = [sys.executable, "-I", "-S", "-c", _LAUNCH, str(report), *command]
+            ended = subprocess.run(
+                launched, stdout=subprocess.DEVNULL, stderr=stream, env={**os.environ, **(environment or {})}
+            )
+        stop.set()
+        watcher.join()
+        if ended.returncode:
+            said = errors.read_text(errors="replace").strip().splitlines()
+            raise CranfieldError(f"{command[0]} ended with {ended.returncode}: {said[-1] if said else 'no message'}")
+        wall, cpu, memory = map(float, report.read_text().split())
     disk = max(most[0], sum(map(size_of, watched)) - before)
     # kilobytes on Linux, bytes on macOS
     scale = 1 if platform.system() == "Darwin" else 1024
-    return Cost(wall, used.ru_utime + used.ru_stime, used.ru_maxrss * scale, disk)
+    return Cost(wall, cpu, int(memory) * scale, disk)
+
+
+# a process begins with the maximum of the one that starts it, so that this one is as small as Python can be
+_LAUNCH = """
+import os, sys, time
+started = time.perf_counter()
+process = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ)
+_, status, used = os.wait4(process, 0)
+seconds = time.perf_counter() - started
+with open(sys.argv[1], "w") as report:
+    report.write(f"{seconds!r} {used.ru_utime + used.ru_stime!r} {used.ru_maxrss}")
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
 
 
 def indexing_cost(command: Sequence[str], index: Path, documents: int, text_bytes: int) -> Indexing:
