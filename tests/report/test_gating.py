@@ -73,7 +73,6 @@ def test_what_is_undecided_is_said_to_be_with_what_it_would_take() -> None:
     [
         ({"q1": 0.5}, {}, "one says nothing about the spread"),
         ({"q1": 0.25, "q2": 0.45}, {"max_drop": 0.25}, "no number of topics would decide"),
-        ({"q1": 0.5, "q2": 0.6798}, {"alpha": 0.45}, "cannot be told for so large an α"),
     ],
 )
 def test_why_no_number_of_topics_is_named_is_said(

@@ -40,6 +40,7 @@ from cranfield.report.page.unjudged import bounds_of
 from cranfield.report.plots import KINDS
 from cranfield.report.plots.theme import DARK
 from cranfield.scores import Evaluator, Scores, evaluate
+from cranfield.stats.compare import compare
 
 HERE = Path(page_package.__file__).parent
 EXAMPLE = HERE.parents[1] / "example"
@@ -133,7 +134,7 @@ def test_the_summary_says_who_leads_and_what_was_found(whole: Report) -> None:
     words = Outline(whole.html).words
     assert whole.title == "lm.run leads with nDCG@10 0.7234"
     assert "lm.run has the highest mean nDCG@10 of 0.7234" in words
-    assert "lm.run found 74 of 86 relevant documents; 3.0 of its top 10 are relevant, on average." in words
+    assert "lm.run found 74 of 86 relevant documents; 3.1 of its top 10 are relevant, on average." in words
 
 
 def test_counts_of_relevant_documents_are_those_of_the_measures() -> None:
@@ -192,8 +193,48 @@ def test_provenance_names_files_digests_versions_command_and_what_was_left_out(w
     for file in ("qrels.txt", "topics.xml", "documents.jsonl", *(f"{name}.run" for name in RUNS)):
         assert hashlib.sha256((EXAMPLE / file).read_bytes()).hexdigest() in words
     assert "cranfield x" in words and f"numpy {np.__version__}" in words and "seed 1" in words
+    assert re.search(r"Seed\s*1\b", words)
     assert "titles.run: 3 queries missing, counted as 0 ('1', '13', '16')." in words
     assert "Nothing suspicious in 7 files." in words
+
+
+def test_the_seed_is_told_where_nothing_is_compared() -> None:
+    assert re.search(r"Seed\s*7\b", Outline(report(example("lm"), seed=7).html).words)
+
+
+def test_figures_are_those_of_eval_and_compare(whole: Report) -> None:
+    words = re.sub(r"\s+", " ", Outline(whole.html).words)
+    scores = example()
+    found = compare(scores, measures=["nDCG@10"], seed=1).column("nDCG@10")
+    for run in scores.runs:
+        for label in scores.labels:
+            assert f"{scores.mean(label, run.name):.4f}" in words
+    best = max(scores.runs, key=lambda run: scores.mean("nDCG@10", run.name)).name
+    for other in (run.name for run in scores.runs if run.name != best):
+        pair = found.pair(best, other)
+        effect = pair.effect
+        counts = f"{effect.wins} / {effect.ties} / {effect.losses}"
+        start = words.index(f"{best} − {other}")
+        row = words[start : start + 140]
+        assert f"+{pair.difference:.4f}" in row and counts in row and f"{effect.d_z:.2f}" in row
+    judged = evaluate(EXAMPLE / "qrels.txt", [EXAMPLE / "lm.run"], ["NumRelRet", "NumRel", "P@10"])
+    ret, rel = (int(judged.mean(label, "lm.run")) for label in ("NumRelRet", "NumRel"))
+    top = 10 * judged.mean("P@10", "lm.run")
+    assert f"lm.run found {ret} of {rel} relevant documents; {top:.1f} of its top 10 are relevant" in words
+
+
+def test_runs_that_checks_have_read_are_not_read_again() -> None:
+    known = {str(EXAMPLE / f"{name}.run"): read_run(EXAMPLE / f"{name}.run") for name in RUNS}
+    taken = [run for _, run in Material(example()).whole_runs(known)]
+    assert all(one is other for one, other in zip(taken, known.values(), strict=True))
+    assert not any(run is one for _, run in Material(example()).whole_runs() for one in known.values())
+
+
+def test_a_page_is_the_same_whether_or_not_runs_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    whole = report(example()).html
+    monkeypatch.setattr("cranfield.report.page._runs_in", lambda checked: {})
+    assert report(example()).html == whole
 
 
 def test_a_build_can_be_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -283,8 +324,16 @@ def test_long_texts_are_cut_between_words() -> None:
 def test_grades_are_legible_on_their_shades() -> None:
     for grades in ([0, 1], [0, 1, 2, 3, 4], [-2, 0, 1], list(range(20)), [0, 0.5]):
         found = shades([float(grade) for grade in grades])
-        assert len({ground for ground, _ in found.values()}) == len(found)
-        assert all(contrast(ink, ground) >= 4.5 for ground, ink in found.values())
+        for at in (0, 2):  # on a light page, on a dark one
+            assert len({shade[at] for shade in found.values()}) == len(found)
+            assert all(contrast(shade[at], shade[at + 1]) >= 4.5 for shade in found.values())
+
+
+def test_the_highest_grade_stands_out_most_from_either_ground() -> None:
+    found = shades([0.0, 1.0, 2.0, 3.0])
+    for at, ground in ((0, "#ffffff"), (2, "#16181b")):
+        steps = [contrast(shade[at], ground) for shade in found.values()]
+        assert steps == sorted(steps) and steps[-1] >= 4.5
 
 
 # Unjudged documents and ties
@@ -541,6 +590,45 @@ def test_a_browser_shows_hostile_texts_as_texts(tmp_path: Path) -> None:
     }
     dom, complaints = opened(tmp_path, report(evaluate(qrels, runs), documents=[Document(f"{EVIL}0", EVIL)]))
     assert complaints == [] and 'data-drawn="all"' in dom and "<img" not in dom.split("<script")[0]
+
+
+def test_a_browser_draws_names_that_every_object_of_javascript_has(tmp_path: Path) -> None:
+    names, queries = ["toString", "constructor", "__proto__", "a\u202eb"], ["valueOf", "__proto__", "3"]
+    qrels = {query: {"constructor": 1, "b": 0, "c": 2} for query in queries}
+    runs = {name: {q: {"constructor": 1.0 + i, "b": 2.5, "c": 3.2} for q in queries} for i, name in enumerate(names)}
+    made = report(evaluate(qrels, runs, ["nDCG@10"]), documents=[Document("b", "text of b")])
+    dom, complaints = opened(tmp_path, made)
+    assert complaints == [] and 'data-drawn="all"' in dom
+    scatter = dom.split('id="figure-scatter"')[1].split("</figure>")[0].split("<svg", 1)[1]
+    assert all(name in scatter for name in ("constructor", "__proto__", "a\\u202eb"))
+    assert "undefined" not in dom.split('id="explorer"')[1].split("</section>")[0]
+
+
+def test_a_browser_goes_from_topic_to_topic_by_keys_and_unfolds_for_paper(whole: Report, tmp_path: Path) -> None:
+    act = """addEventListener("load", () => {
+      for (const key of ["n", "n", "p"]) dispatchEvent(new KeyboardEvent("keydown", {key}));
+      const folded = () => document.querySelectorAll("#topics details:not([open])").length;
+      const counts = [folded()];
+      for (const kind of ["beforeprint", "afterprint"]) { dispatchEvent(new Event(kind)); counts.push(folded()); }
+      document.body.dataset.seen = `${document.querySelector("#explorer select").selectedIndex} ${counts.join(" ")}`;
+    });"""
+    dom, complaints = opened(tmp_path, whole, act)
+    seen = re.search('data-seen="([^"]*)"', dom)
+    assert complaints == [] and seen is not None
+    at, *folded = seen[1].split()
+    assert at == "1" and folded == ["10", "0", "10"]
+
+
+def test_a_browser_needs_no_sideways_scrolling_of_the_page(tmp_path: Path) -> None:
+    long = "x" * 300
+    qrels, run = {long: {long: 1, "b": 0}, "2": {"b": 1}}, {long: {long: 1.0, "b": 2.0}, "2": {"b": 1.0}}
+    made = report(evaluate(qrels, {long: run, "other": run}, ["nDCG@10"]), topics=[Topic(long, title=long)])
+    wide = """setTimeout(() => {
+      const root = document.documentElement;
+      root.dataset.wide = root.scrollWidth > root.clientWidth;
+    }, 30000);"""
+    dom, complaints = opened(tmp_path, made, wide)
+    assert complaints == [] and 'data-wide="false"' in dom
 
 
 # Real runs

@@ -153,6 +153,26 @@ def test_every_kind_is_drawn_without_a_warning_and_is_small(
         drawn = vl_convert.vegalite_to_svg(plot.spec, show_warnings=True)
         assert capfd.readouterr().err == "", kind
         assert "NaN" not in drawn and "undefined" not in drawn, kind
+        assert len(drawn) < 1_000_000, kind
+
+
+def test_a_pdf_of_many_systems_is_small(vl_convert: Any) -> None:
+    # each faint mark was a transparency group of its own once, of 700 bytes
+    scores = synthetic(60, 50)
+    for draw in (plots.boxes, plots.scatter, plots.plane, plots.precision_recall):
+        assert len(draw(scores).pdf()) < 600_000
+
+
+def test_one_measure_may_be_named_without_a_list() -> None:
+    scores = example("bm25", "lm")
+    for draw in (plots.means, plots.cutoffs):
+        assert draw(scores, "nDCG@10").spec == draw(scores, ["nDCG@10"]).spec
+    assert plots.weights("P@10").spec == plots.weights(["P@10"]).spec
+    assert plots.means(scores, parse_measure("AP")).spec == plots.means(scores, [parse_measure("AP")]).spec
+    with pytest.raises(CranfieldError, match="two measures or more are needed"):
+        plots.correlation(scores, "nDCG@10")
+    with pytest.raises(CranfieldError, match="takes two measures.*found 1"):
+        plots.plane(scores, "P@10")
 
 
 def test_every_kind_has_a_function_and_is_named_in_its_line() -> None:
@@ -238,6 +258,27 @@ def test_every_topic_of_every_system_is_behind_the_means() -> None:
     assert drawn == {(run.name, query) for run in scores.runs for query in scores.queries}
 
 
+def test_what_is_behind_the_means_is_said_as_it_is() -> None:
+    assert "; behind it every topic's curve." in subtitle(plots.precision_recall(synthetic(3, 5)))
+    four, many = plots.precision_recall(synthetic(4, 5)), plots.precision_recall(synthetic(21, 5))
+    assert "each system by itself: its mean in front of the curves of its topics, and the other means in grey." in (
+        subtitle(four)
+    )
+    assert "its mean in front of bands that hold the middle half and 90% of its topics, and the range of all" in (
+        subtitle(many)
+    )
+    assert data_of(four, "q") and data_of(many, *"abcd") and '"q"' not in many.json()
+
+
+def test_of_very_many_systems_the_plane_shows_the_best_six_in_colour() -> None:
+    plot = plots.plane(synthetic(21, 5))
+    greys = [view for view in views(plot.spec) if view.get("encoding", {}).get("detail", {}).get("field") == "s"]
+    assert len(greys) == 1 and len(greys[0]["data"]["values"]) == 15
+    assert len(data_of(plot, "l")) == 6
+    assert len({row["s"] for row in data_of(plot, "q")}) == 6
+    assert subtitle(plot).startswith("The best 6 of 21 systems are in colour, with 5 topics, each a faint mark")
+
+
 def test_of_very_many_topics_bands_are_drawn() -> None:
     scores = synthetic(2, 3100, docs=5)
     plot = plots.precision_recall(scores)
@@ -245,7 +286,7 @@ def test_of_very_many_topics_bands_are_drawn() -> None:
     low, high = (by_system(plot, field)["system00"][5] for field in "bc")
     assert low == pytest.approx(np.quantile(curves, 0.25), **CLOSE)
     assert high == pytest.approx(np.quantile(curves, 0.75), **CLOSE)
-    assert "bands hold the middle half" in subtitle(plot)
+    assert "behind it bands that hold the middle half" in subtitle(plot)
 
 
 def test_hits_that_were_forgotten_are_read_again() -> None:
@@ -643,7 +684,8 @@ def test_runs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "drawn"), [("bm25", "bm25"), ("a\udcff", "a\\xff"), ("a\nb\x7f", "a\\nb\\x7f"), ("é😀", "é😀")]
+    ("name", "drawn"),
+    [("bm25", "bm25"), ("a\udcff", "a\\xff"), ("a\nb\x7f", "a\\nb\\x7f"), ("a\u202eb", "a\\u202eb"), ("é😀", "é😀")],
 )
 def test_what_cannot_be_drawn_is_written_out(name: str, drawn: str) -> None:
     assert shown(name) == drawn
@@ -780,6 +822,15 @@ def test_svg_says_what_it_shows_and_follows_the_dark_scheme(vl_convert: Any) -> 
     assert root.getAttribute("role") == "img" and root.getAttribute("aria-label") == plot.alt
     assert root.getElementsByTagName("title")[0].firstChild.data == plot.title  # type: ignore[union-attr]
     assert "prefers-color-scheme: dark" in plot.svg()
+
+
+def test_shades_are_turned_round_in_the_dark(vl_convert: Any) -> None:
+    scores = example()
+    for plot in (plots.heatmap(scores), plots.gain(scores, "1"), plots.correlation(scores, ["AP", "RR", "P@10"])):
+        drawn = plot.svg()
+        style = drawn.partition("<style>")[2].partition("</style>")[0]
+        assert "filter: invert(1)" in style and re.search(r'class="mark-rect role-mark ramp\w*_marks"', drawn)
+    assert "ramp" not in plots.means(scores).svg().partition("</style>")[2]
 
 
 def test_what_is_only_hovered_over_is_not_in_still_pictures(vl_convert: Any) -> None:

@@ -114,6 +114,36 @@ def test_the_smallest_difference_has_just_the_power_asked_for(n, printed):
     assert topics_needed(found * 1.0001, 0.3) <= n < topics_needed(found * 0.99, 0.3)
 
 
+def one_tail(n, effect, alpha):
+    """The power of a one-sided paired t-test by SciPy."""
+    return float(stats.nct.sf(stats.t.isf(alpha, n - 1), n - 1, effect * math.sqrt(n)))
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.1, 0.3])
+@pytest.mark.parametrize("n, effect", [(2, 0.5), (5, 0.9), (25, 0.43), (50, 0.3), (400, 0.12)])
+def test_the_power_of_a_one_sided_test_is_one_tail_of_the_noncentral_t(n, effect, alpha):
+    found = power(n, effect * 0.2, 0.2, alpha, "one-sided")
+    assert found == pytest.approx(one_tail(n, effect, alpha), abs=1e-10)
+    assert power(n, -effect, 1, alpha, "one-sided") == pytest.approx(found, abs=1e-12)
+    # two sides at twice the level count the far tail as well
+    assert found < power(n, effect, 1, 2 * alpha)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1])
+@pytest.mark.parametrize("n", [2, 10, 25, 37, 214])
+def test_the_smallest_difference_of_a_one_sided_test_has_just_the_power_asked_for(n, alpha):
+    found = smallest_difference(n, 0.3, alpha=alpha, alternative="one-sided")
+    assert one_tail(n, found / 0.3, alpha) == pytest.approx(0.8, abs=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1])
+def test_the_topics_of_a_one_sided_test_are_the_first_that_are_enough(alpha):
+    for effect in np.linspace(0.12, 1.5, 60):
+        n = topics_needed(effect, 1, alpha=alpha, alternative="one-sided")
+        assert one_tail(n, effect, alpha) >= 0.8
+        assert n == 2 or one_tail(n - 1, effect, alpha) < 0.8
+
+
 @pytest.mark.parametrize("systems, effect, n, at_n, at_less", ANOVA)
 def test_topics_for_anova_are_those_of_r(systems, effect, n, at_n, at_less):
     assert topics_needed_anova(effect, 1, systems) == n
@@ -194,6 +224,7 @@ def test_without_a_difference_the_power_is_alpha():
         lambda: topics_needed_anova(0.1, 1, 1),
         lambda: topics_needed_interval(math.nan, 1),
         lambda: smallest_difference(10, 0.1, power=0.01),
+        lambda: power(10, 0.1, 0.1, alternative="less"),
     ],
 )
 def test_what_makes_no_sense_is_refused(call):

@@ -133,8 +133,30 @@ def test_a_drop_that_is_just_what_is_allowed_is_undecided() -> None:
 def test_a_large_drop_with_a_large_spread_is_undecided_and_says_how_many_topics_would_do() -> None:
     found = decided([0.9, 0.8, 0.7, 0.9], [0.1, 0.9, 0.6, 0.8])
     assert found.verdict == "undecided" and found.sd is not None
-    assert found.topics_needed == topics_needed(found.drop - 0.01, found.sd, alpha=0.1)
+    assert found.topics_needed == topics_needed(found.drop - 0.01, found.sd, alternative="one-sided")
     assert found.topics_needed is not None and found.topics_needed > found.n
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.1, 0.45])
+@pytest.mark.parametrize("n", [4, 9, 25, 60])
+def test_power_is_that_of_the_one_sided_test(alpha: float, n: int) -> None:
+    """The chance that SciPy's noncentral t gives is four in five at the least, and just that for the drop noticed."""
+    stats = pytest.importorskip("scipy.stats")
+
+    def chance(topics: int, drop: float, sd: float) -> float:
+        shift = abs(drop - 0.01) / sd * math.sqrt(topics)
+        return float(stats.nct.sf(stats.t.isf(alpha, topics - 1), topics - 1, shift))
+
+    rng = np.random.default_rng(n)
+    for mean in (-0.03, -0.015, 0.0):
+        noise = rng.normal(0, 1, n)
+        found = decided(np.zeros(n), mean + 0.2 * (noise - noise.mean()) / noise.std(ddof=1), alpha=alpha)
+        assert found.sd is not None and found.noticed_drop is not None
+        assert chance(n, found.noticed_drop, found.sd) == pytest.approx(0.8, abs=1e-9)
+        if found.verdict == "undecided":
+            needed = found.topics_needed
+            assert needed is not None and chance(needed, found.drop, found.sd) >= 0.8
+            assert needed == 2 or chance(needed - 1, found.drop, found.sd) < 0.8
 
 
 def test_the_topics_needed_do_decide_four_times_in_five() -> None:

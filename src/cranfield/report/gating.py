@@ -9,7 +9,7 @@ from typing import Any
 
 from cranfield.collection import Origin
 from cranfield.scores import TOP
-from cranfield.stats.claims import POWER, p_text
+from cranfield.stats.claims import p_text
 from cranfield.stats.gate import Decision, Gate, Side
 from cranfield.wording import counted
 
@@ -162,8 +162,6 @@ def _needed(decision: Decision) -> str:
         return f"about {topics} to show that it is {what}, if the difference and its spread are what was found here"
     if decision.n == 1:
         return "more topics: one says nothing about the spread of differences"
-    if 2 * decision.rule.alpha >= POWER:
-        return "cannot be told for so large an α"
     return f"no number of topics would decide: the {_fall(decision)} found is just what is allowed"
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from cranfield.errors import CranfieldError
 from cranfield.stats.anova import as_table, rounding
 from cranfield.wording import listed
 
+Alternative = Literal["two-sided", "one-sided"]
 MOST_TOPICS = 10**15  # beyond, "no number of topics" is the truth
 
 
@@ -33,46 +34,55 @@ class PilotVariance:
         return math.sqrt(2 * self.residual)
 
 
-def power(n: int, difference: float, sd: float, alpha: float = 0.05) -> float:
-    """The chance that the two-sided paired t-test finds a true mean difference; sd is that of the differences.
+def power(n: int, difference: float, sd: float, alpha: float = 0.05, alternative: Alternative = "two-sided") -> float:
+    """The chance that the paired t-test finds a true mean difference; sd is that of the differences.
 
-    >>> round(power(50, difference=0.03, sd=0.1), 4)
-    0.5477
+    A one-sided test looks on the side on which the difference is, with all of alpha there.
+
+    >>> round(power(50, difference=0.03, sd=0.1), 4), round(power(50, 0.03, 0.1, alternative="one-sided"), 4)
+    (0.5477, 0.6726)
     """
-    _require_design(n=n, sd=sd, alpha=alpha)
+    _require_design(n=n, sd=sd, alpha=alpha, alternative=alternative)
     _require_number("difference", difference)
     if n < 2:
         return 0.0
     if sd == 0:
         return 1.0 if difference else 0.0
-    return _power_of_shift(abs(difference) / sd * math.sqrt(n), n - 1, alpha)
+    return _power_of_shift(abs(difference) / sd * math.sqrt(n), n - 1, alpha, alternative)
 
 
-def smallest_difference(n: int, sd: float, power: float = 0.8, alpha: float = 0.05) -> float | None:
+def smallest_difference(
+    n: int, sd: float, power: float = 0.8, alpha: float = 0.05, alternative: Alternative = "two-sided"
+) -> float | None:
     """The smallest true mean difference that n topics show with this power; None for fewer than two topics.
 
     >>> round(smallest_difference(50, sd=0.1), 4)
     0.0404
     """
-    _require_design(n=n, sd=sd, alpha=alpha, power=power)
+    _require_design(n=n, sd=sd, alpha=alpha, power=power, alternative=alternative)
     if n < 2:
         return None
     high = 1.0
-    while _power_of_shift(high, n - 1, alpha) < power:
+    while _power_of_shift(high, n - 1, alpha, alternative) < power:
         high *= 2
-    return root(lambda shift: _power_of_shift(shift, n - 1, alpha) - power, 0, high) / math.sqrt(n) * sd
+    found = root(lambda shift: _power_of_shift(shift, n - 1, alpha, alternative) - power, 0, high)
+    return found / math.sqrt(n) * sd
 
 
-def topics_needed(difference: float, sd: float, power: float = 0.8, alpha: float = 0.05) -> int | None:
+def topics_needed(
+    difference: float, sd: float, power: float = 0.8, alpha: float = 0.05, alternative: Alternative = "two-sided"
+) -> int | None:
     """How many topics the paired t-test needs to find a mean difference; None if no number of topics would do.
 
     >>> topics_needed(difference=0.05, sd=0.1), topics_needed(difference=0, sd=0.1)
     (34, None)
     """
-    _require_design(sd=sd, alpha=alpha, power=power)
+    _require_design(sd=sd, alpha=alpha, power=power, alternative=alternative)
     _require_number("difference", difference)
     effect = _ratio(abs(difference), sd)
-    return _least(lambda n: _power_of_shift(effect * math.sqrt(n), n - 1, alpha) >= power) if effect else None
+    if not effect:
+        return None
+    return _least(lambda n: _power_of_shift(effect * math.sqrt(n), n - 1, alpha, alternative) >= power)
 
 
 def topics_needed_anova(
@@ -198,9 +208,11 @@ def root_gamma_ratio(a: float) -> float:
     return math.exp(math.lgamma(a + 0.5) - math.lgamma(a)) / math.sqrt(a)
 
 
-def _power_of_shift(shift: float, df: float, alpha: float) -> float:
+def _power_of_shift(shift: float, df: float, alpha: float, alternative: Alternative) -> float:
     from scipy.special import stdtrit
 
+    if alternative == "one-sided":
+        return noncentral_t(float(stdtrit(df, alpha)), df, -shift)
     critical = float(stdtrit(df, 1 - alpha / 2))
     return noncentral_t(-critical, df, -shift) + noncentral_t(-critical, df, shift)
 
@@ -263,7 +275,17 @@ def _require_number(name: str, value: float) -> None:
         raise CranfieldError(f"{name}={value} is not a finite number.")
 
 
-def _require_design(n: int = 1, sd: float = 0, variance: float = 0, alpha: float = 0.05, power: float = 0.8) -> None:
+def _require_design(
+    n: int = 1,
+    sd: float = 0,
+    variance: float = 0,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    alternative: Alternative = "two-sided",
+) -> None:
+    if alternative not in get_args(Alternative):
+        known = ", ".join(get_args(Alternative))
+        raise CranfieldError(f"alternative {alternative!r} is unknown: expected one of {known}.")
     if n < 1:
         raise CranfieldError(f"n={n} is out of range: expected at least one topic.")
     for name, value in (("sd", sd), ("variance", variance)):

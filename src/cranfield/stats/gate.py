@@ -334,19 +334,17 @@ def _topics_needed(pairs: Pairs, rule: Rule, family: int) -> int | None:
     """How many topics would decide, if mean and spread of the differences are what they were found to be."""
     beyond = pairs.mean + rule.max_drop
     alpha = _level_of_one(rule, family) if beyond < 0 else rule.alpha
-    if pairs.n == 1 or not beyond or 2 * alpha >= POWER:
+    if pairs.n == 1 or not beyond:
         return None
     if not pairs.sd:  # without variance p is 1 in 2^n
         return math.ceil(-math.log2(alpha))
-    # a test on both sides at 2 α is, but for a far tail, one on one side at α
-    return topics_needed(beyond, pairs.sd, POWER, 2 * alpha)
+    return topics_needed(beyond, pairs.sd, POWER, alpha, "one-sided")
 
 
 def _noticed_drop(pairs: Pairs, rule: Rule, family: int) -> float | None:
-    alpha = _level_of_one(rule, family)
-    if not pairs.sd or 2 * alpha >= POWER:
+    if not pairs.sd:
         return None
-    beyond = smallest_difference(pairs.n, pairs.sd, POWER, 2 * alpha)
+    beyond = smallest_difference(pairs.n, pairs.sd, POWER, _level_of_one(rule, family), "one-sided")
     return None if beyond is None else rule.max_drop + beyond
 
 

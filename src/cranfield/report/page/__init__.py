@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
+from cranfield.checking import Checked
 from cranfield.choices import GRADE_WORDS
-from cranfield.collection import Document, Topic
+from cranfield.collection import Document, Run, Topic
 from cranfield.errors import MissingExtra
 from cranfield.formats import read_documents, read_topics
 from cranfield.opening import expand, writing
@@ -74,9 +75,10 @@ def report(
     require_pictures()
     material = Material(scores, named_baselines(baseline), command, alpha, seed, grade_words)
     ends = topics_page.ends_of(material)
-    explorer, bounds = _read_once_more(material, topics_page.chosen_queries(material, ends))
-    explorer = _with_texts(explorer, topics, documents)
     texts = [file for one in (topics, documents) for file in _files(one)]
+    checked = rests_on.checked_files(material, texts)
+    explorer, bounds = _read_once_more(material, topics_page.chosen_queries(material, ends), _runs_in(checked))
+    explorer = _with_texts(explorer, topics, documents)
     drawn = pictures(material)
     sections = [
         ("leaderboard", "Leaderboard", leaderboard(material)),
@@ -85,7 +87,7 @@ def report(
         ("topics", "Topics", _topics(explorer, ends)),
         ("unjudged", "Unjudged documents", unjudged(material, bounds)),
         ("ties", "Ties", ties(material)),
-        ("checks", "Checks", rests_on.checks(material, texts)),
+        ("checks", "Checks", rests_on.checks(material, checked, texts)),
         ("provenance", "Provenance", rests_on.provenance(material, texts)),
     ]
     return Report(title(material), _page(material, sections, _data(material, drawn, explorer)))
@@ -99,12 +101,19 @@ def require_pictures() -> None:
         raise MissingExtra("a report", "plots") from None
 
 
-def _read_once_more(material: Material, queries: tuple[int, ...]) -> tuple[Explorer, list[Range | None]]:
+def _runs_in(checked: Iterable[Checked]) -> dict[str, Run]:
+    """The runs that checks have read, by file; one with errors may have been settled otherwise for the scores."""
+    return {one.file: one.value for one in checked if isinstance(one.value, Run) and one.usable}
+
+
+def _read_once_more(
+    material: Material, queries: tuple[int, ...], known: Mapping[str, Run]
+) -> tuple[Explorer, list[Range | None]]:
     """What only whole runs tell: the first documents, judged or not, and bounds; one run at a time."""
     wanted = [material.scores.queries[j] for j in queries]
     rankings, bounds = [], []
     bounded = can_be_bounded(material)
-    for scored, run in material.whole_runs():
+    for scored, run in material.whole_runs(known):
         rankings.append(topics_page.first_documents(scored, run, wanted))
         bounds.append(bounds_of(material, scored, run) if bounded else None)
     return Explorer(material, queries, tuple(rankings), {}, {}), bounds

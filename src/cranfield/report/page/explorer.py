@@ -45,8 +45,8 @@ class Explorer:
     notes: tuple[str, ...] = ()
 
     @cached_property
-    def shades(self) -> dict[str, tuple[str, str]]:
-        """The ground and the ink of each grade that occurs: one hue from light to dark."""
+    def shades(self) -> dict[str, tuple[str, ...]]:
+        """The ground and the ink of each grade that occurs, and the same in the dark."""
         return shades(self.material.judged(0).sources.qrels.grades.tolist())
 
     @cached_property
@@ -159,19 +159,23 @@ def shortened(text: str, letters: int) -> str:
     return f"{cut} …"
 
 
-def shades(grades: Iterable[float]) -> dict[str, tuple[str, str]]:
-    """The ground and the ink of each grade: one hue, the darker the higher.
+def shades(grades: Iterable[float]) -> dict[str, tuple[str, ...]]:
+    """The ground and the ink of each grade: one hue, the darker the higher, and in the dark the lighter.
 
     >>> shades([0, 1, 2])["2"]
-    ('#08306b', '#ffffff')
+    ('#08306b', '#ffffff', '#deebf7', '#000000')
     """
     known = sorted({0.0, *grades})
     low, high = known[0], max(known[-1], known[0] + 1)
-    found = {}
+    found: dict[str, tuple[str, ...]] = {}
     for grade in known:
-        ground = _mixed((grade - low) / (high - low))
-        found[f"{grade:g}"] = (ground, max(INKS, key=lambda ink: contrast(ink, ground)))
+        share = (grade - low) / (high - low)
+        found[f"{grade:g}"] = (*_with_ink(_mixed(share)), *_with_ink(_mixed(1 - share)))
     return found
+
+
+def _with_ink(ground: str) -> tuple[str, str]:
+    return ground, max(INKS, key=lambda ink: contrast(ink, ground))
 
 
 def _mixed(share: float) -> str:
@@ -266,8 +270,9 @@ def grade_mark(explorer: Explorer, grade: float | None) -> Html:
     """A grade on its shade; a dashed outline where there is none."""
     if grade is None:
         return tag("span", "?", class_="grade unjudged", title="unjudged")
-    ground, ink = explorer.shades[f"{grade:g}"]
-    return tag("span", f"{grade:g}".replace("-", "−"), class_="grade", style=f"background:{ground};color:{ink}")
+    names = ("--ground-light", "--ink-light", "--ground-dark", "--ink-dark")
+    style = ";".join(f"{name}:{shade}" for name, shade in zip(names, explorer.shades[f"{grade:g}"], strict=True))
+    return tag("span", f"{grade:g}".replace("-", "−"), class_="grade", style=style)
 
 
 def _contrast(explorer: Explorer, j: int) -> Html:

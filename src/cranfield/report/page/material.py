@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -134,12 +135,17 @@ class Material:
         """How many documents all runs retrieved for judged queries."""
         return sum(int(run.judged.retrieved.sum()) for run in self.scores.runs)
 
-    def whole_runs(self) -> Iterator[tuple[RunScores, Run]]:
-        """Each run with all its documents, read once more if they were not kept, and then let go."""
+    def whole_runs(self, known: Mapping[str, Run] = MappingProxyType({})) -> Iterator[tuple[RunScores, Run]]:
+        """Each run with all its documents; where they were not kept, from the files known, or read and then let go."""
         for run in self.scores.runs:
             sources = run.judged.sources
             load = sources.__dict__.get("load")
-            yield run, load() if load is not None and "run" not in sources.__dict__ else sources.run
+            if load is None or "run" in sources.__dict__:
+                yield run, sources.run
+            elif run.origin is not None and run.origin.file in known:
+                yield run, known[run.origin.file]
+            else:
+                yield run, load()
 
     def judged(self, system: int) -> JudgedRun:
         return self.scores.runs[system].judged

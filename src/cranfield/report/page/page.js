@@ -50,7 +50,7 @@
   // Pictures, one after the other: those in sight first
 
   const systems = data.palette.map(([name]) => name);
-  const styles = new Map(data.palette.map(([name, colour, dash]) => [name, {colour, dash}]));
+  const styles = new Map(data.palette.map(([name, colour, dash, shape]) => [name, {colour, dash, shape}]));
   const shown = new Set(systems);
   const views = new Map();
   const failed = [];
@@ -61,7 +61,9 @@
   // A specification with the chosen systems only: rows name their system in `s`, scales in their domain.
   function filtered(spec) {
     if (shown.size === systems.length) return structuredClone(spec);
-    const isFew = shown.size <= MANY && JSON.stringify(spec).includes('"detail":{"field":"s"');
+    const text = JSON.stringify(spec);
+    const isFew = shown.size <= MANY && text.includes('"detail":{"field":"s"');
+    const legend = text.includes('"strokeDash":{"field":"s"') ? {symbolType: "stroke"} : {};
     const isNames = (list) => Array.isArray(list) && list.length > 0 && list.every((one) => styles.has(one));
     const visit = (node) => {
       if (Array.isArray(node)) return node.map(visit);
@@ -70,7 +72,7 @@
       for (const [key, value] of Object.entries(node)) {
         if (key === "values" && Array.isArray(value)) {
           made.values = value.filter((row) => row === null || typeof row !== "object" || !("s" in row) || shown.has(row.s));
-        } else if (isFew && key === "legend" && value === null && node.field === "s") made.legend = {symbolType: "stroke"};
+        } else if (isFew && key === "legend" && value === null && node.field === "s") made.legend = legend;
         else if (isNames(value)) made[key] = value.filter((one) => shown.has(one));
         else made[key] = visit(value);
       }
@@ -83,23 +85,24 @@
     return visit(spec);
   }
 
-  // Of very many systems most lines are grey; once they are few, each has its colour again.
+  // Of very many systems most are grey; once they are few, each has its colour again.
   const MANY = 20;
 
-  // All chosen systems with their colours or dashes, whichever one end of a scale's range is an example of.
+  // All chosen systems with their colours, dashes or markers, whichever one end of a scale's range is an example of.
   function scaleOf(example) {
-    const what = Array.isArray(example) ? "dash" : String(example).startsWith("#") ? "colour" : null;
-    if (!what) return {};
+    const what = Array.isArray(example) ? "dash" : String(example).startsWith("#") ? "colour" : "shape";
     const chosen = systems.filter((name) => shown.has(name));
     return {domain: chosen, range: chosen.map((name) => styles.get(name)[what])};
   }
 
   function coloured(layer) {
     const encoding = layer.encoding;
-    if (!encoding || !encoding.detail || encoding.detail.field !== "s" || layer.mark.type !== "line") return layer;
+    if (!encoding || !encoding.detail || encoding.detail.field !== "s") return layer;
+    const isLine = layer.mark.type === "line";
     const channel = (example) => ({field: "s", type: "nominal", title: null, scale: scaleOf(example)});
-    layer.encoding = {...encoding, color: {...channel("#"), legend: {symbolType: "stroke"}}, strokeDash: channel([])};
-    layer.mark = {...layer.mark, strokeWidth: 2, opacity: 1};
+    const told = isLine ? {strokeDash: channel([])} : {shape: channel("")};
+    layer.encoding = {...encoding, color: {...channel("#"), legend: isLine ? {symbolType: "stroke"} : {}}, ...told};
+    layer.mark = {...layer.mark, opacity: 1, ...(isLine ? {strokeWidth: 2, strokeOpacity: 1} : {size: 110})};
     delete layer.mark.color;
     return layer;
   }
@@ -218,13 +221,13 @@
   const fixed = (value, places = 4) => (value === null ? "–" : value.toFixed(places).replace("-", "−"));
   const signed = (value) => (value > 0 ? "+" : "") + fixed(value, 3);
 
+  const SHADES = ["--ground-light", "--ink-light", "--ground-dark", "--ink-dark"];
+
   function mark(grade) {
     if (grade === null) return make("span", {class: "grade unjudged", title: "unjudged"}, "?");
     const text = String(grade);
     const made = make("span", {class: "grade"}, text.replace("-", "−"));
-    const [ground, ink] = topics.shades[text] || ["", ""];
-    made.style.background = ground;
-    made.style.color = ink;
+    SHADES.forEach((name, i) => made.style.setProperty(name, (topics.shades[text] || [])[i] || ""));
     return made;
   }
 
@@ -238,7 +241,7 @@
     const found = `${relevant} of ${topic.relevant} relevant document${topic.relevant === 1 ? "" : "s"} in the top ${topics.depth}`;
     const entries = list.map((doc) => {
       const id = topic.docs[doc];
-      const text = topics.texts[id];
+      const text = Object.hasOwn(topics.texts, id) ? topics.texts[id] : null;
       const rank = elsewhere.get(doc);
       const where = other === null ? null
         : make("small", {}, `${topics.systems[other]}: ${rank || `not in its top ${topics.depth}`}`);
@@ -359,6 +362,17 @@
   }
 
   if (topics.topics.length) explorer($("#explorer"));
+
+  // On paper nothing can be unfolded: rankings of topics won and lost are printed, and folded again
+
+  let unfolded = [];
+  addEventListener("beforeprint", () => {
+    unfolded = $$("#topics details:not([open])");
+    for (const one of unfolded) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const one of unfolded) one.open = false;
+  });
 
   drawAll();
 })();

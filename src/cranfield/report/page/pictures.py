@@ -173,8 +173,8 @@ def _box(material: Material, i: int) -> Html:
     return tag("label", tag("input", type="checkbox", checked=True, value=name), dot(material, i), name)
 
 
-def palette_of(material: Material) -> Iterator[tuple[str, str, list[int]]]:
-    """Each system with its colour and dash."""
+def palette_of(material: Material) -> Iterator[tuple[str, str, list[int], str]]:
+    """Each system with its colour, dash and marker."""
     for name in material.systems:
         style = material.palette[name]
-        yield name, style.colour, list(style.dash)
+        yield name, style.colour, list(style.dash), style.shape

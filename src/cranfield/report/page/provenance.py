@@ -24,29 +24,39 @@ LARGE = 50_000_000  # bytes of a file of texts that is not checked
 # Checks
 
 
-def checks(material: Material, texts: Sequence[str]) -> Html:
-    """What `cranfield check` says of the files; `texts` are those of topics and documents."""
-    origins = [origin for origin in _origins(material) if os.path.isfile(origin.file)]
-    if not origins:
+def checked_files(material: Material, texts: Sequence[str]) -> list[Checked]:
+    """The files looked at once more, unless they are too large; `texts` are those of topics and documents."""
+    origins = _files(material)
+    if not origins or material.retrieved > FEW:
+        return []
+    small = [file for file in texts if os.path.getsize(file) <= LARGE]
+    return [*(_checked(material, origin) for origin in origins), *map(check_file, small)]
+
+
+def checks(material: Material, checked: Sequence[Checked], texts: Sequence[str]) -> Html:
+    """What `cranfield check` says of the files."""
+    if not _files(material):
         return paragraphs(["Judgments and runs were not read from files, so that no file was checked."])
-    if material.retrieved > FEW:
+    if not checked:
         return paragraphs(
             [
                 f"The files were not checked, since they hold more than {FEW:,} documents; "
                 "cranfield check QRELS RUN... does that."
             ]
         )
-    small = [file for file in texts if os.path.getsize(file) <= LARGE]
-    checked = [*(_checked(material, origin) for origin in origins), *map(check_file, small)]
     pairs = pair_up(checked)
-    files = [origin.file for origin in _origins(material)] + list(texts)
-    known = {origin.file for origin in origins} | set(small)
-    left = [file for file in files if file not in known]
+    known = {one.file for one in checked}
+    left = [file for file in (*(origin.file for origin in _origins(material)), *texts) if file not in known]
     said = [_overall(checked, pairs)]
     said += [f"Not checked, being too large or not to be read twice: {listed(left)}."] if left else []
     found = [_findings(one.file, one.findings) for one in checked]
     found += [_findings(" with ".join(pair.files), pair.findings) for pair in pairs]
     return joined([paragraphs(said), *found], "\n")
+
+
+def _files(material: Material) -> list[Origin]:
+    """The files of judgments and runs, as far as they can be read once more."""
+    return [origin for origin in _origins(material) if os.path.isfile(origin.file)]
 
 
 def _checked(material: Material, origin: Origin) -> Checked:
@@ -151,6 +161,7 @@ def _facts(material: Material) -> Html:
     facts: list[tuple[str, Content]] = [("Command", tag("code", material.command))] if material.command else []
     facts.append(("Date", now()))
     facts.append(("Versions", ", ".join(f"{name} {number}" for name, number in versions().items())))
+    facts.append(("Seed", str(material.seed)))
     if design is not None:
         facts.append(("Comparisons", f"{design.method}, {design.resamples:,} resamples, seed {design.seed}"))
     return _list(facts)

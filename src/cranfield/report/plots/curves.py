@@ -22,8 +22,10 @@ from cranfield.report.plots.marks import (
     Channel,
     Row,
     apart,
+    faint,
     front_note,
     has_direct_labels,
+    in_front,
     legend_or_none,
     line_layers,
     name,
@@ -36,13 +38,13 @@ from cranfield.report.plots.marks import (
     unfolded,
     value,
 )
-from cranfield.report.plots.theme import GROUND, LINE, QUIET, WIDTH, Palette, colours
+from cranfield.report.plots.theme import DIRECT, GROUND, LINE, QUIET, WIDTH, Palette, colours
 from cranfield.report.plots.values import (
-    MOST,
     Column,
     all_rounded,
     leaders,
     mean_of,
+    measures_or,
     names,
     number,
     of_hits,
@@ -58,6 +60,8 @@ from cranfield.report.plots.values import (
 from cranfield.scores import Scores
 from cranfield.wording import counted
 
+CURVES = 30_000  # points of topics' curves, each with twelve more for itself: an SVG of about a megabyte
+PLACES = 4_000  # marks of topics in the plane; of more, neighbours are put together
 OVERLAID = 3  # systems whose topics are drawn in one panel; more have a panel each
 SIZE = (420, 340)
 UNIT = {"domain": [0, 1], "nice": False}
@@ -90,10 +94,7 @@ def precision_recall(
     )
     title = _precision_finding(drawn)
     n = counted(len(scores.queries), "topic")
-    behind = (
-        "behind it every topic's curve" if "curves" in drawn.behind else "bands hold the middle half and 90% of topics"
-    )
-    subtitle = f"Mean interpolated precision at {points} recall points over {n}; {behind}.{front_note(systems)}"
+    subtitle = f"Mean interpolated precision at {points} recall points over {n}{_said_of(drawn)}{front_note(systems)}"
     areas = ", ".join(f"{s} {number(drawn.area(s))}" for s in drawn.ranked[:6])
     alt = f"Precision–recall curves of {several(systems)} over {n}. {title}. Mean over the points: {areas}."
     return Plot.of(_curves_view(drawn), title, subtitle, alt, WIDTH if len(systems) <= OVERLAID else 600)
@@ -148,13 +149,24 @@ def _curves_view(drawn: _Curves) -> Row:
     return {"vconcat": [_panel(layers), _multiples(drawn)], "spacing": 24, "resolve": {"scale": own, "legend": own}}
 
 
+def _said_of(drawn: _Curves) -> str:
+    """What is behind the means, and where."""
+    has_curves = "curves" in drawn.behind
+    bands = "bands that hold the middle half and 90% of"
+    if len(drawn.systems) <= OVERLAID:
+        return "; behind it every topic's curve." if has_curves else f"; behind it {bands} topics."
+    behind = "the curves of its topics" if has_curves else f"{bands} its topics"
+    others = "the other means" if len(drawn.systems) <= LEGEND else "the range of all means"
+    return f". Below, each system by itself: its mean in front of {behind}, and {others} in grey."
+
+
 def _panel(layers: list[Row]) -> Row:
     return {"width": SIZE[0], "height": SIZE[1], "layer": layers}
 
 
 def _behind(curves: Floats, systems: Sequence[str], queries: Sequence[str]) -> Row:
     """What is drawn behind the means: every topic's curve, or bands that hold most of them if they are too many."""
-    if curves.size <= MOST and len(systems) * len(queries) <= MOST // 10:
+    if len(systems) <= LEGEND and len(systems) * len(queries) * (curves.shape[1] + 12) <= CURVES:
         data = [
             {"s": system, "q": query, "p": all_rounded(curve[:, j])}
             for system, curve in zip(systems, curves, strict=True)
@@ -183,11 +195,11 @@ def _behind_layer(drawn: _Curves) -> Row:
             "color": colour,
             "tooltip": [told("q", "Topic"), told("s", "System")],
         }
-        mark = {"type": "line", "strokeWidth": 1, "opacity": drawn.behind["opacity"]}
+        mark = faint("line", drawn.behind["opacity"], strokeWidth=1)
         return {"transform": drawn.unfolding, "layer": [{"mark": mark, "encoding": encoding}]}
     sides = [({**PRECISION, "field": low}, {"field": high}) for low, high in ("ad", "bc")]
     encodings = [{"x": RECALL, "y": low, "y2": high, "color": colour} for low, high in sides]
-    bands = [{"mark": {"type": "area", "opacity": 0.14}, "encoding": encoding} for encoding in encodings]
+    bands = [{"mark": faint("area", 0.14), "encoding": encoding} for encoding in encodings]
     return {"transform": unfolded(*"abcd", r=numbers_literal(drawn.grid)), "layer": bands}
 
 
@@ -237,14 +249,14 @@ def _other_means(drawn: _Curves, small: dict[str, Channel]) -> Row:
         return {
             "data": rows({"o": row["s"], "p": row["p"]} for row in drawn.rows),
             "transform": drawn.unfolding,
-            "mark": {"type": "line", "strokeWidth": 0.75, "color": LINE, "opacity": 0.6},
+            "mark": faint("line", 0.6, strokeWidth=0.75, color=LINE),
             "encoding": {**small, "detail": name("o")},
         }
     low, high = np.nanmin(drawn.means, axis=0), np.nanmax(drawn.means, axis=0)
     return {
         "data": rows([{"p": all_rounded(low), "h": all_rounded(high)}]),
         "transform": unfolded("p", "h", r=numbers_literal(drawn.grid)),
-        "mark": {"type": "area", "color": LINE, "opacity": 0.3},
+        "mark": faint("area", 0.3, color=LINE),
         "encoding": {**small, "y2": {"field": "h"}},
     }
 
@@ -342,12 +354,12 @@ def _area_finding(areas: dict[str, float]) -> str:
 
 def plane(
     scores: Scores,
-    measures: Sequence[str | Measure] | None = None,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
     depth: int = 10,
     palette: Palette | None = None,
 ) -> Plot:
     """Precision against recall with lines of equal F1: a mark a system, its topics faint behind it."""
-    precision, recall = _two_shares(scores, measures or (f"P@{depth}", f"R@{depth}"))
+    precision, recall = _two_shares(scores, measures_or(measures, (f"P@{depth}", f"R@{depth}")))
     systems = names(scores)
     palette = palette or colours(systems)
     points: list[Row] = [
@@ -358,12 +370,13 @@ def plane(
     if not centres:
         raise EvaluationError("no query was evaluated: there is nothing to draw.")
     ranked = [row["s"] for row in sorted(centres, key=lambda row: -row["f"])]
+    front = in_front(ranked)
     x, y = quantity("r", recall.label, scale=UNIT), quantity("p", precision.label, scale=UNIT)
     layers = [
         *_iso_f(x, y),
-        _cloud(precision, recall, (x, y), systems, palette, topics(scores)),
-        _centres(centres, (x, y), ranked, palette),
-        *_point_labels(centres, (x, y), 420),
+        _cloud(precision, recall, (x, y), {s: systems.index(s) for s in front}, palette, topics(scores)),
+        *_centres(centres, (x, y), ranked, palette),
+        *_point_labels([row for row in centres if row["s"] in front], (x, y), 420),
     ]
     balance = {row["s"]: row["f"] for row in centres}
     best = leaders(balance)
@@ -371,9 +384,8 @@ def plane(
     verb = "balances" if len(best) == 1 else "balance"
     title = f"{several(best)} {verb} precision and recall best: {top}" if len(centres) > 1 else f"{best[0]}: {top}"
     n = counted(len(scores.queries), "topic")
-    subtitle = (
-        f"{n}, each a faint mark, the larger the more are in the same place; dashed lines join points of equal F1."
-    )
+    few = "" if len(front) == len(ranked) else f"The best {len(front)} of {len(ranked)} systems are in colour, with "
+    subtitle = f"{few}{n}, each a faint mark, the larger the more are in the same place; dashed lines join equal F1."
     where = "; ".join(f"{row['s']} {number(row['p'])} and {number(row['r'])}" for row in centres[:6])
     what = f"{precision.label} against {recall.label} of {several(systems)} over {n}, with lines of equal F1"
     alt = f"{what}. {title}. {where}."
@@ -424,18 +436,18 @@ def _cloud(
     precision: Column,
     recall: Column,
     axes: tuple[Channel, Channel],
-    systems: Sequence[str],
+    systems: dict[str, int],
     palette: Palette,
     queries: list[str],
 ) -> Row:
-    """The topics of every system: those in the same place as one mark."""
-    cells = MOST // 8 // len(systems)
-    grid = None if precision.values.size <= 4_000 else max(5, min(25, math.isqrt(cells)))
+    """The topics of systems, which are told with their places: topics in the same place as one mark."""
+    cells = PLACES // len(systems)
+    grid = None if len(queries) <= cells else max(5, min(25, math.isqrt(cells)))
     data = []
-    for system, ps, rs in zip(systems, precision.values, recall.values, strict=True):
+    for system, i in systems.items():
         # a colour and not the system, since faint marks are no samples for a legend
         own = {"s": system, "c": palette[system].colour}
-        data += [own | place for place in _places(ps, rs, queries, grid)]
+        data += [own | place for place in _places(precision.values[i], recall.values[i], queries, grid)]
     most = max((row["n"] for row in data), default=1)
     scale = {"domain": [1, max(2, most)], "range": [14, 14 if most == 1 else 150]}
     encoding = {
@@ -451,8 +463,7 @@ def _cloud(
             value("r", recall.label),
         ],
     }
-    faint = 0.3 if len(systems) <= 4 else 0.15 if len(systems) <= LEGEND else 0.05
-    return {"data": rows(data), "mark": {"type": "circle", "opacity": faint}, "encoding": encoding}
+    return {"data": rows(data), "mark": faint("circle", 0.3 if len(systems) <= DIRECT else 0.15), "encoding": encoding}
 
 
 def _places(ps: Floats, rs: Floats, queries: Sequence[str], grid: int | None) -> list[Row]:
@@ -470,13 +481,14 @@ def _few(queries: Sequence[str]) -> str:
     return ", ".join(queries[:5]) + (f" and {len(queries) - 5:,} more" if len(queries) > 5 else "")
 
 
-def _centres(centres: Sequence[Row], axes: tuple[Channel, Channel], ranked: Sequence[str], palette: Palette) -> Row:
-    """A mark for each system."""
-    encoding = {
+def _centres(
+    centres: Sequence[Row], axes: tuple[Channel, Channel], ranked: Sequence[str], palette: Palette
+) -> list[Row]:
+    """A mark for each system; of very many the best few in colour, the others small and grey, with names on hover."""
+    front = in_front(ranked)
+    place = {
         "x": axes[0],
         "y": axes[1],
-        **palette.channels(ranked, lines=False, legend=legend_or_none(ranked, 420, lines=False)),
-        "opacity": picked_opacity(ranked),
         "tooltip": [
             told("s", "System"),
             value("p", f"Mean {axes[1]['title']}"),
@@ -484,9 +496,20 @@ def _centres(centres: Sequence[Row], axes: tuple[Channel, Channel], ranked: Sequ
             value("f", "F1 of the means"),
         ],
     }
+    coloured = {
+        **palette.channels(front, lines=False, legend=legend_or_none(front, 420, lines=False)),
+        "opacity": picked_opacity(front),
+    }
     data = [{key: rounded(v) if key != "s" else v for key, v in row.items()} for row in centres]
     mark = {"type": "point", "filled": True, "size": 110, "stroke": GROUND, "strokeWidth": 1}
-    return {"data": rows(data), "params": picking(ranked), "mark": mark, "encoding": encoding}
+    small = mark | {"size": 50, "color": LINE, "opacity": 1}
+    found = {is_front: [row for row in data if (row["s"] in front) == is_front] for is_front in (False, True)}
+    layers: list[Row] = [
+        {"data": rows(found[True]), "params": picking(front), "mark": mark, "encoding": place | coloured}
+    ]
+    if found[False]:
+        layers.insert(0, {"data": rows(found[False]), "mark": small, "encoding": place | {"detail": name("s")}})
+    return layers
 
 
 def _point_labels(centres: Sequence[Row], axes: tuple[Channel, Channel], height: int) -> list[Row]:

@@ -30,7 +30,7 @@ from cranfield.report.plots.marks import (
     unfolded,
     value,
 )
-from cranfield.report.plots.theme import GRADES, QUIET, UNJUDGED, WIDTH, Palette, colours
+from cranfield.report.plots.theme import GRADES, QUIET, RAMP, UNJUDGED, WIDTH, Palette, colours
 from cranfield.report.plots.values import (
     Column,
     all_rounded,
@@ -39,6 +39,7 @@ from cranfield.report.plots.values import (
     mean_of,
     measure_for,
     measured,
+    measures_or,
     names,
     number,
     of_hits,
@@ -60,14 +61,14 @@ RANKS = {"tickMinStep": 1, "format": "d"}
 
 def cutoffs(
     scores: Scores,
-    measures: Sequence[str | Measure] | None = None,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
     depth: int = 100,
     palette: Palette | None = None,
 ) -> Plot:
     """nDCG@k, P@k and R@k, or other measures with a cutoff, over k."""
     if depth < 2:
         raise CranfieldError(f"depth {depth}: expected at least 2 ranks to draw a line through.")
-    asked = [_with_cutoff(scores, one) for one in measures or ("nDCG", "P", "R")]
+    asked = [_with_cutoff(scores, one) for one in measures_or(measures, ("nDCG", "P", "R"))]
     titles = [_at_k(measure) for measure in asked]
     systems = names(scores)
     palette = palette or colours(systems)
@@ -180,11 +181,13 @@ def _over_k_finding(systems: Sequence[str], curve: Column, ks: Sequence[int]) ->
 USUAL = ("P@10", "DCG@10", "DCG", "RBP(p=0.5,max_rel=1)", "RBP(p=0.8,max_rel=1)", "INSQ(max_rel=1)")
 
 
-def weights(measures: Sequence[str | Measure] | None = None, depth: int = 20, palette: Palette | None = None) -> Plot:
+def weights(
+    measures: str | Measure | Sequence[str | Measure] | None = None, depth: int = 20, palette: Palette | None = None
+) -> Plot:
     """How much of a measure's weight falls on each rank, for measures whose weights do not depend on the ranking."""
     if depth < 2:
         raise CranfieldError(f"depth {depth}: expected at least 2 ranks to draw a line through.")
-    asked = [one if isinstance(one, Measure) else parse_measure(one) for one in measures or USUAL]
+    asked = [one if isinstance(one, Measure) else parse_measure(one) for one in measures_or(measures, USUAL)]
     require_room(depth * len(asked), f"{depth:,} ranks of {counted(len(asked), 'measure')}")
     found = {str(one): weights_of(one, depth) for one in asked}
     weighed = {label: weight for label, weight in found.items() if weight is not None and any(weight)}
@@ -263,7 +266,7 @@ def gain(
     shares = {system: float(curve[-1] / ideal[-1]) for system, curve in curves.items()}
     ranked = sorted(shares, key=lambda system: -shares[system])
     strip = _grade_strip(scores, {systems[i]: i for i in there}, query, ranked, depth)
-    own = {channel: "independent" for channel in ("color", "strokeDash")}
+    own = {channel: "independent" for channel in ("color", "strokeDash", "fill")}
     view = {
         "vconcat": [_gain_panel(curves, ideal, str(dcg), ranked, palette or colours(systems), depth), strip],
         "resolve": {"scale": own, "legend": own},
@@ -360,12 +363,14 @@ def _grade_strip(scores: Scores, systems: dict[str, int], query: str, ranked: Se
     layers: list[Row] = [
         {
             "transform": [{"filter": "isValid(datum.g)"}],
+            "name": f"{RAMP}_cells",
             "mark": {"type": "rect", "stroke": UNJUDGED, "strokeWidth": 0.5},
             "encoding": place | {"fill": fill},
         },
         {"transform": [{"filter": "!isValid(datum.g)"}], "mark": outlined, "encoding": place},
     ]
-    return {"data": rows(data), "transform": transform, "width": 460, "height": {"step": step}, "layer": layers}
+    cells = {"name": RAMP, "width": 460, "height": {"step": step}, "layer": layers}
+    return {"data": rows(data), "transform": transform, **cells}
 
 
 def _grades(scores: Scores, i: int, query: str, depth: int) -> dict[str, Any]:

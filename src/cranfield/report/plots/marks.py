@@ -17,6 +17,16 @@ LEGEND = 20  # lines that a legend tells apart; of more only the best few are in
 DIAGONAL = {"color": LINE, "strokeDash": [4, 3]}
 
 
+# Marks
+
+
+def faint(kind: str, opacity: float, **more: Any) -> Row:
+    """A mark that others shine through."""
+    # the opacity of what is painted, not of the element: in PDF each of those would be a group of its own
+    painted = "strokeOpacity" if kind in ("line", "rule") else "fillOpacity"
+    return {"type": kind, "opacity": 1, painted: opacity, **more}
+
+
 # Channels and data
 
 
@@ -108,7 +118,7 @@ def line_layers(
     hover = {"mark": point, "encoding": {"x": x, "y": y, "tooltip": list(tooltip)}}
     layers = [_of([by_name[system] for system in front], transform, [coloured, hover])]
     if len(front) < len(ranked):
-        grey = {"type": "line", **(mark or {}), "strokeWidth": 1, "color": LINE, "opacity": 0.5}
+        grey = {**faint("line", 0.5), **(mark or {}), "strokeWidth": 1, "color": LINE}
         thin = {"mark": grey, "encoding": {"x": x, "y": y, "detail": name("s")}}
         others = [by_name[system] for system in ranked if system not in front]
         layers.insert(0, _of(others, transform, [thin, hover]))

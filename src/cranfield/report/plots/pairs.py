@@ -16,6 +16,7 @@ from cranfield.report.plots.marks import (
     DIAGONAL,
     Channel,
     Row,
+    faint,
     name,
     quantity,
     quoted,
@@ -27,7 +28,7 @@ from cranfield.report.plots.marks import (
 from cranfield.report.plots.theme import BETTER, INK, QUIET, SAME, WORSE, Palette
 from cranfield.report.plots.values import (
     LABELLED,
-    MOST,
+    MARKS,
     Column,
     all_rounded,
     gathered,
@@ -43,7 +44,6 @@ from cranfield.scores import Scores
 from cranfield.wording import counted
 
 BARS = 400  # topics with a bar each; of more, neighbours are put together
-DOTS = 10_000  # of all panels together; more topics are counted in the squares of a grid
 EQUAL = 1e-9  # a smaller difference is none
 
 
@@ -170,7 +170,7 @@ def _remarks(found: Pairs, n: int) -> list[str]:
 
 
 def _most_bars(found: Pairs) -> int:
-    return max(20, min(BARS, MOST // 5 // len(found.pairs)))
+    return max(20, min(BARS, MARKS // len(found.pairs)))
 
 
 def _bar_data(pair: Pair, most: int) -> Row:
@@ -297,8 +297,8 @@ def scatter(
     """Every topic of one system against the baseline, with the diagonal; a panel for each further system."""
     found = paired(scores, measure, baseline)
     col, pair = found.column, found.alone
-    counts = found.n > min(2_000, DOTS // len(found.pairs))
-    squares = min(30, math.isqrt(DOTS // len(found.pairs)))
+    counts = found.n > min(2_000, MARKS // len(found.pairs))
+    squares = max(4, min(30, math.isqrt(MARKS // len(found.pairs))))
     domain = col.reach
     data = [_dots(one, (domain[0], (domain[1] - domain[0]) / squares) if counts else None) for one in found.pairs]
     columns = 1 if pair else 3 if len(data) <= 12 else 6
@@ -344,7 +344,7 @@ def _scatter_view(found: Pairs, data: Sequence[Row], domain: Sequence[float], si
         "color": _coloured(f"{ours if pair else 'system'} better", f"{found.base} better"),
         "tooltip": _tooltip(col, ours, found.base, "Topics" if counts else "Topic"),
     }
-    mark = {"type": "circle", "size": 44 if pair and found.n <= 300 else 20, "opacity": 0.7}
+    mark = faint("circle", 0.7, size=44 if pair and found.n <= 300 else 20)
     if counts:
         most = max(n for row in data for n in row["n"])
         scaled = {"type": "sqrt", "domain": [0, most], "range": [2, side / 2]}

@@ -14,12 +14,13 @@ from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.measures import Measure
 from cranfield.report.plots.drawing import Plot
 from cranfield.report.plots.marks import Channel, Row, name, quantity, rows, told, value
-from cranfield.report.plots.theme import DIVERGING, GROUND, INK, ON_DARK, ON_LIGHT, QUIET, Palette, colours
+from cranfield.report.plots.theme import DIVERGING, INK, ON_DARK, ON_LIGHT, QUIET, RAMP, Palette, colours
 from cranfield.report.plots.values import (
     Column,
     by_mean,
     column,
     means_of,
+    measures_or,
     names,
     number,
     query_column,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 def means(
     scores: Scores,
-    measures: Sequence[str | Measure] | None = None,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
     level: float = 0.95,
     palette: Palette | None = None,
 ) -> Plot:
@@ -48,7 +49,7 @@ def means(
         raise CranfieldError(f"level {level:g} is out of range: expected a share between 0 and 1, e.g. 0.95.")
     systems = names(scores)
     palette = palette or colours(systems)
-    cols = [column(scores, one) for one in measures or scores.labels[:1]]
+    cols = [column(scores, one) for one in measures_or(measures, scores.labels[:1])]
     first = means_of(scores, cols[0])
     order = by_mean(cols[0], first)
     ranked = [systems[i] for i in order]
@@ -132,12 +133,15 @@ def _mean_panel(
 
 
 def correlation(
-    scores: Scores, measures: Sequence[str | Measure] | None = None, palette: Palette | None = None
+    scores: Scores,
+    measures: str | Measure | Sequence[str | Measure] | None = None,
+    palette: Palette | None = None,
 ) -> Plot:
     """How alike measures rank the systems: Kendall's tau of their means, for each pair of measures."""
     from cranfield.stats.stability import measure_correlation
 
-    cols = {col.label: col for col in (column(scores, one) for one in measures or _to_rank_by(scores))}
+    asked = measures_or(measures, _to_rank_by(scores))
+    cols = {col.label: col for col in (column(scores, one) for one in asked)}
     if len(cols) < 2:
         raise EvaluationError("two measures or more are needed to be correlated: name them with -m.")
     if len(scores.runs) < 2:
@@ -205,11 +209,11 @@ def _matrix(labels: Sequence[str], data: Sequence[Row]) -> Row:
     ]
     on_dark = {"condition": {"test": "abs(datum.v) > 0.55", "value": ON_DARK}, "value": ON_LIGHT}
     shade = quantity("v", "Kendall's τ", scale=scale, legend=legend)
-    square = {"type": "rect", "stroke": GROUND, "strokeWidth": 2}
+    square = {"type": "rect", "stroke": ON_DARK, "strokeWidth": 2}
     figure = {"x": x, "y": y, "text": value("v", "", ".2f"), "color": on_dark, "tooltip": tooltip}
     layers = [
-        {"mark": square, "encoding": {"x": x, "y": y, "color": shade, "tooltip": tooltip}},
-        {"mark": "text", "encoding": figure},
+        {"name": RAMP, "mark": square, "encoding": {"x": x, "y": y, "color": shade, "tooltip": tooltip}},
+        {"name": f"{RAMP}_figures", "mark": "text", "encoding": figure},
     ]
     return {"data": rows(data), "width": {"step": step}, "height": {"step": step * 0.7}, "layer": layers}
 

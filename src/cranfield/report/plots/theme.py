@@ -32,6 +32,7 @@ ON_LIGHT, ON_DARK = "#1d1f22", "#fefefe"
 BETTER, WORSE, SAME = BLUE, ORANGE, QUIET
 GRADES = ("#deebf7", "#08306b")  # one hue from light to dark
 UNJUDGED = "#9aa0a6"
+RAMP = "ramp"  # the name of what is drawn in shades, and its beginning
 DIVERGING = (ORANGE, "#ffffff", BLUE)
 # metrics of these are the same, so that text is as wide everywhere as where it was laid out
 FONT = "Helvetica, Arial, 'Liberation Sans', Arimo, sans-serif"
@@ -96,8 +97,18 @@ _IN_THE_DARK = {
     ORANGE: "#e69f00",
     YELLOW: "#f0e442",
 }
-DARK = "@media screen and (prefers-color-scheme: dark) {{ svg.marks {{ {ground} }} {rules} }}".format(
+# what is strongest must stand out from a dark ground too: shades are turned round, and keep their hue
+_SHADES = ", ".join(
+    f"svg.marks {part}"
+    for part in (
+        f'[class*=" {RAMP}"].role-mark:not(.mark-group)',
+        ".role-legend-gradient",
+        f".{RAMP}_group .role-legend-symbol",
+    )
+)
+DARK = "@media screen and (prefers-color-scheme: dark) {{ svg.marks {{ {ground} }} {rules} {shades} }}".format(
     ground=f"background-color: {_IN_THE_DARK[GROUND]} !important",
+    shades=f"{_SHADES} {{ filter: invert(1) hue-rotate(180deg) }}",
     rules=" ".join(
         f'svg.marks [{paint}="{light}"] {{ {paint}: {dark} }}'
         for light, dark in _IN_THE_DARK.items()

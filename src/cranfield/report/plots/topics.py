@@ -15,6 +15,7 @@ from cranfield.report.plots.drawing import Plot
 from cranfield.report.plots.marks import (
     Channel,
     Row,
+    faint,
     name,
     names_literal,
     numbers_literal,
@@ -24,10 +25,10 @@ from cranfield.report.plots.marks import (
     unfolded,
     value,
 )
-from cranfield.report.plots.theme import GRADES, GROUND, INK, QUIET, WIDTH, Palette, colours
+from cranfield.report.plots.theme import GRADES, GROUND, INK, QUIET, RAMP, WIDTH, Palette, colours
 from cranfield.report.plots.values import (
     LABELLED,
-    MOST,
+    MARKS,
     Column,
     all_rounded,
     by_mean,
@@ -62,7 +63,7 @@ def heatmap(scores: Scores, measure: str | Measure | None = None, palette: Palet
         raise EvaluationError("no query was evaluated: there is nothing to draw.")
     order = by_mean(col, means_of(scores, col))
     easiest_first = by_mean(col, difficulty)
-    groups = gathered(len(queries), min(COLUMNS, max(20, MOST // len(systems))))
+    groups = gathered(len(queries), min(COLUMNS, max(20, 3 * MARKS // len(systems))))
     labels = [together([queries[j] for j in easiest_first[group]]) for group in groups]
     data = [
         {"s": systems[i], "v": all_rounded(_mean(col.values[i][easiest_first[group]]) for group in groups)}
@@ -94,9 +95,8 @@ def _heat_view(col: Column, data: Sequence[Row], labels: Sequence[str]) -> tuple
     }
     legend = {"gradientLength": max(80, min(160, step * m)), "gradientThickness": 12}
     shade = quantity("v", col.label, scale={"domain": col.reach, "range": list(GRADES)}, legend=legend)
-    layers: list[Row] = [
-        {"transform": [{"filter": "isValid(datum.v)"}], "mark": "rect", "encoding": place | {"color": shade}}
-    ]
+    cells = {"name": RAMP, "mark": "rect", "encoding": place | {"color": shade}}
+    layers: list[Row] = [{"transform": [{"filter": "isValid(datum.v)"}], **cells}]
     if any(v is None for row in data for v in row["v"]):
         blank = {"type": "text", "text": "–", "color": QUIET, "fontSize": 10}
         layers.append({"transform": [{"filter": "!isValid(datum.v)"}], "mark": blank, "encoding": place})
@@ -157,7 +157,7 @@ def boxes(scores: Scores, measure: str | Measure | None = None, palette: Palette
     if not found:
         raise EvaluationError("no query was evaluated: there is nothing to draw.")
     ranked = sorted(found, key=lambda system: (-col.sign * found[system]["m"], -col.sign * found[system]["mean"]))
-    has_dots = len(queries) <= STRIP and col.values.size <= MOST // 5
+    has_dots = len(queries) <= STRIP and col.values.size <= MARKS
     dots = {s: all_rounded(col.values[systems.index(s)]) for s in ranked} if has_dots else {}
     view = _box_view(col, {s: found[s] for s in ranked}, dots, queries, palette or colours(systems))
     title = _spread_finding(col, {system: found[system] for system in ranked}, len(queries))
@@ -260,6 +260,6 @@ def _dots(
     return {
         "data": rows({"s": system, "v": values} for system, values in dots.items()),
         "transform": [*transform, {"filter": "isValid(datum.v)"}],
-        "mark": {"type": "circle", "size": 22 if step > 16 and few else 10, "opacity": 0.35 if few else 0.2},
+        "mark": faint("circle", 0.35 if few else 0.2, size=22 if step > 16 and few else 10),
         "encoding": encoding,
     }

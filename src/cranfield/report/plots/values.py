@@ -19,13 +19,20 @@ from cranfield.scores import TOP, RunScores, Scores
 from cranfield.wording import listed
 
 MOST = 60_000  # numbers in a picture; more are put together, so that a specification stays below a megabyte
+MARKS = 4_000  # bars or dots in a picture; more are put together, so that an SVG stays below a megabyte
 LABELLED = 60  # topics that are named along an axis; of more the names are told on hover
 DIGITS = 6  # that a picture keeps of a number
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff\u2028\u2029]")
+_PROPERTIES = {"constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString", "toString"}
+_PROPERTIES |= {
+    "valueOf",
+    "__proto__",
+    *(f"__{do}{what}__" for do in ("define", "lookup") for what in ("Getter", "Setter")),
+}
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def shown(name: str) -> str:
-    """An id as it can be drawn: bytes that are no text, and signs that XML forbids, are written out.
+    """An id as it can be drawn: bytes that are no text, signs that XML forbids or that turn text round are written out.
 
     >>> shown("a\\udcff\\x01")
     'a\\\\xff\\\\x01'
@@ -92,12 +99,17 @@ def leaders(worth: Mapping[str, float]) -> list[str]:
 
 def names(scores: Scores) -> list[str]:
     """The systems as they can be drawn, told apart."""
-    return distinct([shown(run.name) for run in scores.runs])
+    return distinct([_keyed(shown(run.name)) for run in scores.runs])
 
 
 def topics(scores: Scores) -> list[str]:
     """The queries as they can be drawn, told apart."""
-    return distinct([shown(query) for query in scores.queries])
+    return distinct([_keyed(shown(query)) for query in scores.queries])
+
+
+def _keyed(text: str) -> str:
+    """A name that is no property of every object in JavaScript, where Vega looks names up; it looks the same."""
+    return f"{text}\u200b" if text in _PROPERTIES else text
 
 
 def distinct(texts: Sequence[str]) -> list[str]:
@@ -154,6 +166,19 @@ class Column:
     def sign(self) -> int:
         """1 where more is better, −1 where less is."""
         return 1 if self.measure.more_is_better else -1
+
+
+def measures_or(
+    asked: str | Measure | Sequence[str | Measure] | None, usual: Sequence[str | Measure]
+) -> list[str | Measure]:
+    """The measures that are asked for, whether one or several, or the usual ones.
+
+    >>> measures_or("AP", ["nDCG@10"]), measures_or(None, ["nDCG@10"])
+    (['AP'], ['nDCG@10'])
+    """
+    if isinstance(asked, (str, Measure)):
+        return [asked]
+    return list(asked or usual)
 
 
 def column(scores: Scores, measure: str | Measure | None) -> Column:
