@@ -41,7 +41,7 @@ from cranfield.scores import Scores, evaluate
 
 MEASURES = "measures/index.md"
 TAB = "\ue009"  # stands for a tab while Markdown, which would make spaces of it, is at work
-RUNS = ("bm25", "lm", "titles", "trigrams")
+RUNS = ("bm25", "lm", "tfidf", "lsi", "rm3", "titles")
 
 
 # Events of mkdocs

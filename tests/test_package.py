@@ -73,7 +73,7 @@ def test_a_plain_install_into_an_empty_environment_evaluates(tmp_path: Path) -> 
         text=True,
         check=True,
     )
-    assert evaluated.stdout.startswith("bm25.run\tAP\tall\t0.547")
+    assert evaluated.stdout.startswith("bm25.run\tAP\tall\t0.334")
     converted = subprocess.run(
         [cranfield_command, "convert", f"{folder}/bm25.run", str(tmp_path / "x.parquet")],
         capture_output=True,

@@ -29,11 +29,11 @@ def test_a_worse_run_fails_the_test_with_the_reason() -> None:
         assert_not_worse(QRELS, EXAMPLE / "bm25.run", EXAMPLE / "titles.run")
     said = str(failed.value)
     assert said.startswith("FAILED: titles.run against bm25.run.")
-    assert "nDCG@10 fell by 0.3266" in said and "Worst       16 (0.9073 to 0.0000)" in said
+    assert "nDCG@10 fell by 0.2944" in said and "Worst       26 (1.0000 to 0.0000)" in said
 
 
 def test_what_is_undecided_passes_unless_proof_is_required() -> None:
-    runs = EXAMPLE / "bm25.run", EXAMPLE / "trigrams.run"
+    runs = EXAMPLE / "lsi.run", EXAMPLE / "tfidf.run"
     assert assert_not_worse(QRELS, *runs).verdict == "undecided"
     with pytest.raises(AssertionError, match="undecided"):
         assert_not_worse(QRELS, *runs, require_proof=True)
@@ -43,13 +43,13 @@ def test_a_larger_drop_may_be_allowed_and_measures_may_be_several() -> None:
     runs = EXAMPLE / "bm25.run", EXAMPLE / "titles.run"
     assert assert_not_worse(QRELS, *runs, "nDCG@10", 0.3).passed
     with pytest.raises(AssertionError, match="1 of 2 measures failed"):
-        assert_not_worse(QRELS, *runs, measure=["P@1", "AP"], max_drop=0.15)
+        assert_not_worse(QRELS, *runs, measure=["AP", "RR"], max_drop=0.2)
 
 
 def test_options_of_evaluation_are_passed_on() -> None:
     titles = EXAMPLE / "titles.run"
     found = assert_not_worse(QRELS, EXAMPLE / "bm25.run", titles, "nDCG@10", max_drop=0.5, missing="skip", rel=2)
-    assert found.decisions[0].n == 17
+    assert found.decisions[0].n == 23
     with pytest.raises(TypeError):
         assert_not_worse(QRELS, titles, titles, nonsense=1)
 

@@ -313,7 +313,7 @@ def test_a_missing_file_does_not_stop_the_others(cranfield: Cranfield, example: 
     outcome = cranfield("check", tmp_path / "nothing", example / "qrels.txt")
     assert outcome.code == 2
     assert "no such file" in outcome.out
-    assert "20 queries, 410 judgments" in outcome.out
+    assert "30 queries, 1,653 judgments" in outcome.out
 
 
 def test_many_findings_of_a_kind_are_cut_short_unless_all_are_asked_for(cranfield: Cranfield, tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ def test_what_is_lost_is_said(cranfield: Cranfield, example: Path, tmp_path: Pat
     outcome = cranfield("convert", example / "bm25.run", tmp_path / "x", "--to", "msmarco")
     assert "scores became ranks" in outcome.err
     outcome = cranfield("convert", example / "topics.xml", tmp_path / "topics.tsv")
-    assert "description of 20 topics not in the output" in outcome.err
+    assert "description of 30 topics not in the output" in outcome.err
 
 
 def test_an_unknown_format_is_refused_with_a_list(cranfield: Cranfield, example: Path, tmp_path: Path) -> None:

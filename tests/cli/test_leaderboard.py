@@ -57,7 +57,7 @@ def test_equal_means_share_a_rank(cranfield: Cranfield, tmp_path: Path) -> None:
 
 
 def test_the_lowest_is_first_where_less_is_better(cranfield: Cranfield) -> None:
-    done = cranfield("leaderboard", "qrels.txt", "trigrams.run", "lm.run", "-m", "SearchLength")
+    done = cranfield("leaderboard", "qrels.txt", "rm3.run", "lm.run", "-m", "SearchLength")
     assert ranks(done.out)[0] == ["1", "lm.run"] and "lowest first" in done.out
 
 

@@ -14,7 +14,7 @@ from cranfield.report.plots import KINDS
 
 from .conftest import Cranfield
 
-RUNS = ("bm25.run", "lm.run", "trigrams.run")
+RUNS = ("bm25.run", "lm.run", "lsi.run")
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def test_remarks_go_to_standard_error_and_quiet_says_nothing(
 ) -> None:
     command = ("plot", "means", example / "qrels.txt", example / "titles.run", "-o", tmp_path / "x.json")
     outcome = cranfield(*command)
-    assert "20 queries evaluated, 0 in the run have no judgments, 3 missing (count as 0)." in outcome.err
+    assert "30 queries evaluated, 0 in the run have no judgments, 7 missing (count as 0)." in outcome.err
     quiet = cranfield(*command, "--quiet")
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
@@ -68,7 +68,7 @@ def test_a_picture_on_standard_output_is_alone_there(cranfield: Cranfield, files
     pytest.importorskip("vl_convert")
     outcome = cranfield("plot", "boxes", *files, "-o", "-")
     assert outcome.out.startswith("<svg") and outcome.out.rstrip().endswith("</svg>")
-    assert "Spread of nDCG@10 over 20 topics" in outcome.err
+    assert "Spread of nDCG@10 over 30 topics" in outcome.err
     assert json.loads(cranfield("plot", "boxes", *files, "-o", "-", "--format", "json").out)["title"]
 
 
@@ -103,7 +103,7 @@ def test_the_baseline_is_a_run_its_name_or_a_further_file(
         (lm, "--baseline", bm25),
     ):
         outcome = cranfield("plot", "differences", qrels, *arguments, "-o", target)
-        assert "lm.run is better than bm25.run on 11 of 20 topics" in outcome.out, arguments
+        assert "lm.run is better than bm25.run on 21 of 30 topics" in outcome.out, arguments
     unknown = cranfield("plot", "differences", qrels, lm, bm25, "--baseline", "rm3", "-o", target)
     assert unknown.code == 2 and "no run 'rm3' among these: they are 'lm.run', 'bm25.run'." in unknown.err
 
@@ -114,8 +114,8 @@ def test_runs_of_the_same_name_keep_apart(cranfield: Cranfield, example: Path, t
         shutil.copy(example / f"{name}.run", tmp_path / folder / "my.run")
     runs = [tmp_path / folder / "my.run" for folder in ("one", "two")]
     command = ("plot", "scatter", example / "qrels.txt", *runs, "-o", tmp_path / "x.json")
-    assert "two/my.run is better than one/my.run on 11 of 20" in cranfield(*command).out
-    assert "one/my.run is better than two/my.run on 6 of 20" in cranfield(*command, "--baseline", runs[1]).out
+    assert "two/my.run is better than one/my.run on 21 of 30" in cranfield(*command).out
+    assert "one/my.run is better than two/my.run on 8 of 30" in cranfield(*command, "--baseline", runs[1]).out
 
 
 def test_conventions_are_those_of_eval(cranfield: Cranfield, example: Path, tmp_path: Path) -> None:
@@ -125,8 +125,8 @@ def test_conventions_are_those_of_eval(cranfield: Cranfield, example: Path, tmp_
         assert cranfield(*command, *options).code == 0
         means.append(json.loads((tmp_path / "x.json").read_text())["title"]["text"][0])
     assert means[:2] == [
-        "titles.run has a mean nDCG@10 of 0.3166",
-        "titles.run has a mean nDCG@10 of 0.3724",
+        "titles.run has a mean nDCG@10 of 0.1718",
+        "titles.run has a mean nDCG@10 of 0.2241",
     ]
     assert len(set(means)) == 4
 
@@ -137,9 +137,9 @@ def test_one_query_of_a_curve_and_of_gain(cranfield: Cranfield, files: list[Path
         assert "for topic 7" in cranfield("plot", kind, *files, "--query", "7", "-o", target).out
         unknown = cranfield("plot", kind, *files, "--query", "77", "-o", target)
         assert unknown.code == 2
-        assert "cranfield: no query '77' is judged: there are '7', '1', '2', '3', '4' and 15 more." in unknown.err
+        assert "cranfield: no query '77' is judged: there are '7', '1', '2', '3', '4' and 25 more." in unknown.err
     without = cranfield("plot", "gain", *files, "-o", target)
-    assert without.code == 2 and "name it with --query, e.g. '1', '2', '3' and 17 more." in without.err
+    assert without.code == 2 and "name it with --query, e.g. '1', '2', '3' and 27 more." in without.err
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ CLOSE = {"rel": 1e-5, "abs": 1e-9}  # six digits are kept
 
 
 def example(*names: str, measures: tuple[str, ...] = ("nDCG@10", "AP", "RR"), **options: Any) -> Scores:
-    runs = [EXAMPLE / f"{name}.run" for name in names or ("bm25", "lm", "trigrams", "titles")]
+    runs = [EXAMPLE / f"{name}.run" for name in names or ("bm25", "lm", "lsi", "titles")]
     return evaluate(EXAMPLE / "qrels.txt", runs, measures, **options)
 
 
@@ -339,7 +339,7 @@ def test_the_plane_has_means_of_precision_and_recall() -> None:
         p, r = expected.mean("P@5", name), expected.mean("R@5", name)
         assert (row["p"], row["r"]) == pytest.approx((p, r), **CLOSE)
         assert row["f"] == pytest.approx(2 * p * r / (p + r), **CLOSE)
-    assert sum(row["n"] for row in data_of(plots.plane(scores), "n") if row["s"] == "lm.run") == 20
+    assert sum(row["n"] for row in data_of(plots.plane(scores), "n") if row["s"] == "lm.run") == 30
 
 
 def test_lines_of_equal_f_are_that() -> None:
@@ -436,10 +436,10 @@ def test_gain_takes_gains_and_discounts_but_no_other_measure() -> None:
 
 
 def test_gain_wants_a_topic_that_has_something_to_gain() -> None:
-    with pytest.raises(EvaluationError, match="name it with --query, e.g. '1', '2', '3' and 17 more"):
+    with pytest.raises(EvaluationError, match="name it with --query, e.g. '1', '2', '3' and 27 more"):
         plots.gain(example("lm"))
     with pytest.raises(
-        EvaluationError, match=r"no query '2x' is judged: there are '2', '1', '3', '4', '5' and 15 more"
+        EvaluationError, match=r"no query '2x' is judged: there are '2', '1', '3', '4', '5' and 25 more"
     ):
         plots.gain(example("lm"), "2x")
     with pytest.raises(EvaluationError, match="no document that gains anything"):
@@ -469,7 +469,7 @@ def test_the_baseline_is_the_first_run_or_the_one_that_is_named() -> None:
 
 def test_wins_ties_and_losses_are_told_and_zero_is_drawn() -> None:
     plot = plots.differences(example("bm25", "lm"), "AP")
-    assert plot.title == "lm.run is better than bm25.run on 12 of 20 topics, worse on 6, the same on 2"
+    assert plot.title == "lm.run is better than bm25.run on 23 of 30 topics, worse on 6, the same on 1"
     assert {"d": 0} in [row for view in views(plot.spec) for row in view.get("data", {}).get("values", [])]
 
 
@@ -485,11 +485,11 @@ def test_less_is_better_where_the_measure_says_so() -> None:
 def test_topics_that_a_run_lacks_are_left_out_and_told() -> None:
     scores = example("bm25", "titles", missing="skip")
     (row,) = data_of(plots.differences(scores), "d")
-    assert len(row["q"]) == 17
-    assert "3 topics that a run lacks left out" in subtitle(plots.differences(scores))
-    assert "3 topics that a run lacks left out" in subtitle(plots.critical_difference(scores))
+    assert len(row["q"]) == 23
+    assert "7 topics that a run lacks left out" in subtitle(plots.differences(scores))
+    assert "7 topics that a run lacks left out" in subtitle(plots.critical_difference(scores))
     heat = plots.heatmap(scores)
-    assert [v for row in data_of(heat, "v") for v in row["v"]].count(None) == 3
+    assert [v for row in data_of(heat, "v") for v in row["v"]].count(None) == 7
     assert any(isinstance(view.get("mark"), dict) and view["mark"].get("text") == "–" for view in views(heat.spec))
 
 
@@ -559,14 +559,14 @@ def test_means_and_intervals_are_those_of_the_scores() -> None:
 def test_a_mean_without_an_interval_has_none() -> None:
     assert data_of(plots.means(synthetic(2, 1)), "lo")[0]["lo"] is None
     counts = plots.means(example(measures=("NumRelRet",)))
-    assert data_of(counts, "lo")[0] == {"s": "bm25.run", "v": 66, "lo": None, "hi": None, "t": "66"}
-    of_run = plots.means(example(measures=("Gini(docs=200)",)))
-    assert re.fullmatch(r"\w+\.run has the lowest Gini\(docs=200\), 0\.\d{4}", of_run.title)
-    assert counts.title == "lm.run has the highest total NumRelRet, 74"
+    assert data_of(counts, "lo")[0] == {"s": "bm25.run", "v": 135, "lo": None, "hi": None, "t": "135"}
+    of_run = plots.means(example(measures=("Gini(docs=223)",)))
+    assert re.fullmatch(r"\w+\.run has the lowest Gini\(docs=223\), 0\.\d{4}", of_run.title)
+    assert counts.title == "lsi.run has the highest total NumRelRet, 242"
 
 
 def test_a_value_of_the_run_as_a_whole_has_no_topics() -> None:
-    scores = example(measures=("Gini(docs=200)",))
+    scores = example(measures=("Gini(docs=223)",))
     for kind in (plots.heatmap, plots.boxes, plots.differences, plots.scatter, plots.critical_difference):
         with pytest.raises(EvaluationError, match="is a value of the run as a whole"):
             kind(scores)
@@ -732,9 +732,9 @@ def test_a_system_keeps_its_colour_in_all_pictures() -> None:
 
 
 def test_a_palette_keeps_colours_where_systems_are_left_out() -> None:
-    palette = colours(["bm25.run", "lm.run", "trigrams.run"])
-    plot = plots.boxes(example("trigrams"), palette=palette)
-    assert palette["trigrams.run"].colour in plot.json() and COLOURS[0] not in plot.json()
+    palette = colours(["bm25.run", "lm.run", "lsi.run"])
+    plot = plots.boxes(example("lsi"), palette=palette)
+    assert palette["lsi.run"].colour in plot.json() and COLOURS[0] not in plot.json()
     with pytest.raises(CranfieldError, match="the palette has no colour for 'lm.run'"):
         plots.boxes(example("lm"), palette=Palette(("bm25",)))
 

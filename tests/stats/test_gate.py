@@ -181,8 +181,9 @@ def test_the_drop_that_would_be_noticed_is_noticed_four_times_in_five() -> None:
 
 def test_at_a_true_drop_of_just_what_is_allowed_either_error_is_as_rare_as_promised() -> None:
     """Differences of real runs, centred on the margin and drawn anew: false alarms, and proofs, in α of the trials."""
-    scores = evaluate(EXAMPLE / "qrels.txt", [EXAMPLE / "bm25.run", EXAMPLE / "trigrams.run"], ["nDCG@10"])
-    differences = scores.values("nDCG@10", "trigrams.run") - scores.values("nDCG@10", "bm25.run")
+    scores = evaluate(EXAMPLE / "qrels.txt", [EXAMPLE / "bm25.run", EXAMPLE / "rm3.run"], ["nDCG@10"])
+    # hardly skewed: where differences are, the t-test is off by a point or two either way
+    differences = scores.values("nDCG@10", "rm3.run") - scores.values("nDCG@10", "bm25.run")
     centred = differences - differences.mean() - 0.01
     trials, n = (20_000 if SOAK else 3_000), 50
     drawn = np.random.default_rng(5).choice(centred, (trials, n))
@@ -246,32 +247,33 @@ def test_a_correction_that_is_unknown_is_refused() -> None:
 # Runs, scores, and both
 
 
-def example(candidate: str, *measures: str, **options: Any) -> Gate:
-    return gate(EXAMPLE / "qrels.txt", EXAMPLE / "bm25.run", EXAMPLE / candidate, measures or "nDCG@10", **options)
+def example(candidate: str, *measures: str, baseline: str = "bm25.run", **options: Any) -> Gate:
+    return gate(EXAMPLE / "qrels.txt", EXAMPLE / baseline, EXAMPLE / candidate, measures or "nDCG@10", **options)
 
 
 def test_the_same_run_passes_and_a_degraded_one_fails() -> None:
     assert example("bm25.run", require_proof=True).passed
     degraded = example("titles.run")
     assert not degraded.passed and degraded.verdict == "worse"
-    assert bool(degraded) is False and "fell by 0.3266" in str(degraded)
+    assert bool(degraded) is False and "fell by 0.2944" in str(degraded)
 
 
 def test_undecided_passes_unless_proof_is_required() -> None:
-    assert example("trigrams.run").verdict == "undecided"
-    assert example("trigrams.run").passed
-    assert not example("trigrams.run", require_proof=True).passed
+    assert example("tfidf.run", baseline="lsi.run").verdict == "undecided"
+    assert example("tfidf.run", baseline="lsi.run").passed
+    assert not example("tfidf.run", baseline="lsi.run", require_proof=True).passed
 
 
 def test_every_measure_must_pass() -> None:
-    found = example("titles.run", "P@1", "AP", max_drop=0.15)
+    found = example("titles.run", "AP", "RR", max_drop=0.2)
     assert [decision.verdict for decision in found.decisions] == ["undecided", "worse"]
     assert found.verdict == "worse" and not found.passed
 
 
 def test_holm_makes_a_false_alarm_on_any_of_several_measures_as_rare_as_on_one() -> None:
-    plain = example("trigrams.run", "nDCG@10", "AP", "P@10", max_drop=0, alpha=0.06)
-    holm = example("trigrams.run", "nDCG@10", "AP", "P@10", max_drop=0, alpha=0.06, correction="holm")
+    measures = ("nDCG@10", "AP", "P@10")
+    plain = example("tfidf.run", *measures, baseline="lsi.run", max_drop=0)
+    holm = example("tfidf.run", *measures, baseline="lsi.run", max_drop=0, correction="holm")
     p = [decision.p_worse for decision in plain.decisions]
     corrected = [decision.p_worse_corrected for decision in holm.decisions]
     assert [d.p_worse_corrected for d in plain.decisions] == p
@@ -327,9 +329,9 @@ def test_topics_that_only_one_has_a_score_for_are_left_out_and_named() -> None:
 
 def test_queries_that_a_run_lacks_count_as_zero_or_are_left_out_which_is_said() -> None:
     zero, skipped = example("titles.run"), example("titles.run", missing="skip")
-    assert (zero.decisions[0].n, skipped.decisions[0].n) == (20, 17)
-    assert "titles.run has nothing for 3 queries with judgments, which count as 0." in zero.warnings
-    assert "titles.run has nothing for 3 queries with judgments, which are left out." in skipped.warnings
+    assert (zero.decisions[0].n, skipped.decisions[0].n) == (30, 23)
+    assert "titles.run has nothing for 7 queries with judgments, which count as 0." in zero.warnings
+    assert "titles.run has nothing for 7 queries with judgments, which are left out." in skipped.warnings
     with pytest.raises(EvaluationError):
         example("titles.run", missing="error")
 
@@ -347,8 +349,10 @@ def test_a_difference_in_unjudged_documents_is_a_warning() -> None:
 
 
 def test_few_topics_are_a_warning() -> None:
-    assert any(warning.startswith("20 topics: so few") for warning in example("lm.run").warnings)
-    assert example("bm25.run").warnings == ()
+    scores = evaluate(EXAMPLE / "qrels.txt", [EXAMPLE / "bm25.run", EXAMPLE / "lm.run"], ["nDCG@10"])
+    few = gate_scores(scores.select(scores.queries[:20]), Rule())
+    assert any(warning.startswith("20 topics: so few") for warning in few.warnings)
+    assert gate_scores(scores, Rule()).warnings == () and example("bm25.run").warnings == ()
 
 
 def test_measures_are_known_by_any_name_and_unknown_ones_are_taken_as_better_if_more() -> None:

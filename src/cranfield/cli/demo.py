@@ -15,7 +15,7 @@ from cranfield.errors import MissingExtra
 from cranfield.report import evaluation
 from cranfield.scores import Scores, evaluate
 
-RUNS = ("bm25", "lm", "trigrams", "titles")
+RUNS = ("bm25", "lm", "tfidf", "lsi", "rm3", "titles")
 TOPICS, DOCUMENTS = "topics.xml", "documents.jsonl"
 OUTPUT = "cranfield-demo.html"
 
@@ -24,7 +24,7 @@ OUTPUT = "cranfield-demo.html"
 @click.option("--path", is_flag=True, help="Only print the folder of the example's files.")
 @click.option("-o", "--output", metavar="FILE", help=f"The report. [default: {OUTPUT}]")
 def command(path: bool, output: str | None) -> None:
-    """Evaluate the bundled example: four systems on a small collection about bicycles; then write a report.
+    """Evaluate the bundled example: six systems on a small collection about bicycles; then write a report.
 
     \b
     Example:

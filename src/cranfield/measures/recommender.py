@@ -95,7 +95,7 @@ class _OfCatalogue(_Lists):
     docs: int | None = None
 
     parameters: ClassVar = {**_Lists.parameters, "docs": DOCS}
-    example: ClassVar = {"docs": 100}
+    example: ClassVar = {"docs": 223}  # the bundled collection
     aggregate: ClassVar[Aggregate] = "run"
 
     def catalogue(self, shown: float) -> int:

@@ -190,7 +190,7 @@ class _OfCollection(_OfSet):
     docs: int | None = None
 
     parameters: ClassVar = {**_OfSet.parameters, "docs": DOCS}
-    example: ClassVar = {"docs": 100}
+    example: ClassVar = {"docs": 223}  # the bundled collection
     _or: ClassVar[str] = "or --docs 1400"
 
     def table(self, judged: JudgedRun) -> tuple[Floats, Floats, Floats]:
@@ -377,7 +377,7 @@ class Utility(_OfSet):
             "how many documents the collection holds", least=0, most=10**15, whole=True, examples=(100,), symbol="N"
         ),
     }
-    example: ClassVar = {"docs": 100}
+    example: ClassVar = {"docs": 223}  # the bundled collection
     lacks: ClassVar = {"range": "Prices have no bounds."}
 
     def per_query(self, judged: JudgedRun) -> Floats:
