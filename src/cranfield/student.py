@@ -12,8 +12,8 @@ _CLOSE = 1e-15
 def t_quantile(df: float, p: float) -> float:
     """The value that a t-distributed variable does not exceed with chance p.
 
-    >>> round(t_quantile(9, 0.975), 12)
-    2.262157162799
+    >>> round(t_quantile(9, 0.975), 10)
+    2.2621571628
     >>> t_quantile(9, 0.5)
     0.0
     """

@@ -72,7 +72,7 @@ def text(token: bytes) -> str:
 def grade(token: bytes, words: Mapping[str, float]) -> float:
     """A grade: a decimal number or one of the words.
 
-    >>> grade(b"Excellent", GRADE_WORDS)
+    >>> grade(b"Excellent", {"excellent": 3.0})
     3.0
     """
     if _DECIMAL.fullmatch(token):

@@ -42,7 +42,10 @@ def _min_max(found: Candidates) -> Floats:
 def _max(found: Candidates) -> Floats:
     score, _, high = _extremes(found)
     # by the size of the highest score: dividing by a negative one would turn the list round
-    return np.divide(score, np.abs(high), out=found.score.copy(), where=high != 0)
+    with np.errstate(over="ignore"):
+        shares = np.divide(score, np.abs(high), out=found.score.copy(), where=high != 0)
+    # where the highest score is next to nothing, others could be beyond all numbers
+    return np.where(high != 0, np.clip(shares, -1e150, 1e150), shares)
 
 
 def _sum(found: Candidates) -> Floats:
