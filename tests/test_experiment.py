@@ -388,7 +388,7 @@ def test_a_wrong_name_is_told_before_anything_is_made(tmp_path: Path, old: str, 
 def test_a_full_disk_is_told_and_what_was_made_is_kept(tmp_path: Path) -> None:
     folder, undisturbed = (example(tmp_path / name, '[report]\nfile = ""\n') for name in ("full", "undisturbed"))
     command = [sys.executable, "-m", "cranfield", "experiment", str(folder), "--quiet"]
-    limit = 30_000
+    limit = 100_000  # enough for the index and the run of bm25
     full = subprocess.run(
         command,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),

@@ -218,10 +218,10 @@ def test_figures_are_those_of_eval_and_compare(whole: Report) -> None:
         start = words.index(f"{best} − {other}")
         row = words[start : start + 140]
         assert f"+{pair.difference:.4f}" in row and counts in row and f"{effect.d_z:.2f}" in row
-    judged = evaluate(EXAMPLE / "qrels.txt", [EXAMPLE / "lm.run"], ["NumRelRet", "NumRel", "P@10"])
-    ret, rel = (int(judged.mean(label, "lm.run")) for label in ("NumRelRet", "NumRel"))
-    top = 10 * judged.mean("P@10", "lm.run")
-    assert f"lm.run found {ret} of {rel} relevant documents; {top:.1f} of its top 10 are relevant" in words
+    judged = evaluate(EXAMPLE / "qrels.txt", [EXAMPLE / best], ["NumRelRet", "NumRel", "P@10"])
+    ret, rel = (int(judged.mean(label, best)) for label in ("NumRelRet", "NumRel"))
+    top = 10 * judged.mean("P@10", best)
+    assert f"{best} found {ret} of {rel} relevant documents; {top:.1f} of its top 10 are relevant" in words
 
 
 def test_runs_that_checks_have_read_are_not_read_again() -> None:
