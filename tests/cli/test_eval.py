@@ -278,7 +278,10 @@ def test_version_is_printed(cranfield: Cranfield) -> None:
     assert cranfield("--version").out.startswith("cranfield ")
 
 
-def test_demo_evaluates_the_example(cranfield: Cranfield, example: Path) -> None:
+def test_demo_evaluates_the_example(
+    cranfield: Cranfield, example: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # where it leaves its report
     outcome = cranfield("demo")
     assert outcome.code == 0
     assert len(RUNS) >= 6 and all(f"\n{name}.run " in outcome.out for name in RUNS)

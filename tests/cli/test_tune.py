@@ -45,7 +45,7 @@ def test_drawn_settings_are_whole_where_a_system_wants_it(cranfield: Cranfield, 
         (("--grid", "k1=x"), "'x' is not a number"),
         (("--range", "k1=3"), "expected NAME=LOW..HIGH"),
         (("--grid", "k9=1"), "bm25 has no parameter 'k9'"),
-        (("--grid", "k1=1", "--folds", "50"), "50 folds of 30 topics"),
+        (("--grid", "k1=1", "--folds", "50"), "50 folds of 30 queries"),
     ],
 )
 def test_what_is_wrong_is_said(

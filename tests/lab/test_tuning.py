@@ -60,7 +60,7 @@ def test_draws_lie_between_the_ends_and_depend_on_the_seed_alone() -> None:
 
 @pytest.mark.parametrize("folds", [1, 11])
 def test_folds_need_topics(folds: int) -> None:
-    with pytest.raises(CranfieldError, match=f"{folds} folds of 10 topics: expected 2 to 10"):
+    with pytest.raises(CranfieldError, match=f"{folds} folds of 10 queries: expected 2 to 10"):
         tune(ranked, grid({"x": [3]}), QRELS, "RR", folds=folds)
     with pytest.raises(CranfieldError, match="no settings"):
         tune(ranked, [], QRELS, "RR")

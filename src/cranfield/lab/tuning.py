@@ -13,6 +13,7 @@ import numpy as np
 from cranfield.averages import Interval, interval
 from cranfield.collection import Floats, Qrels, Run
 from cranfield.errors import CranfieldError
+from cranfield.fusion.learning import split
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Evaluator
 
@@ -112,9 +113,9 @@ def tune(
     evaluator = Evaluator(qrels, [measure])
     values = np.array([evaluator.evaluate(search(setting)).values(label) for setting in passing(settings)])
     topics = evaluator.qrels.queries
-    if not 2 <= folds <= len(topics):
-        raise CranfieldError(f"{folds} folds of {len(topics)} topics: expected 2 to {len(topics)}.")
-    found = [_fold(topics, settings, values, part, parsed.more_is_better) for part in _parts(len(topics), folds, seed)]
+    place = {topic: i for i, topic in enumerate(topics)}
+    parts = [[place[topic] for topic in part] for part in split(topics, folds, seed)]
+    found = [_fold(topics, settings, values, part, parsed.more_is_better) for part in parts]
     return Tuning(label, topics, tuple(settings), values, tuple(found), seed, parsed.more_is_better)
 
 
@@ -131,12 +132,6 @@ def chosen_run(tuning: Tuning, search: Search) -> Run:
             docs.extend(run.docs[rows].tolist())
             scores.append(run.scores[rows])
     return Run.from_rows(queries, docs, np.concatenate(scores or [np.empty(0)]), name="tuned", tag="tuned")
-
-
-def _parts(n: int, folds: int, seed: int) -> list[list[int]]:
-    """The topics dealt into folds of nearly equal size."""
-    order = np.random.default_rng(seed).permutation(n)
-    return [sorted(order[i::folds].tolist()) for i in range(folds)]
 
 
 def _fold(topics: Sequence[str], settings: Sequence[Setting], values: Floats, part: list[int], more: bool) -> Fold:
