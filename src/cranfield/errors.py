@@ -7,6 +7,9 @@ CranfieldError
 ├── MeasureError        a measure's name or a parameter is wrong
 ├── EvaluationError     qrels and run are fine by themselves but cannot be evaluated together
 └── MissingExtra        an optional dependency is not installed
+
+Where only one part can raise it, an error lives there: PreferenceConflict (measures.prefs), EngineError and, below it,
+SearchFailed with what was found (lab.engines), ServerError (lab.http), Busy (experiment.stamps).
 """
 
 

@@ -22,13 +22,14 @@ UTF8_BOM = b"\xef\xbb\xbf"
 # as long as they are fixed: an id may well begin with 'BZh'
 _MAGIC = {
     "gzip": re.compile(rb"\x1f\x8b\x08"),
+    "compress": re.compile(rb"\x1f\x9d"),
     "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
 }
 _LONGEST_MAGIC = 10
 _DECOMPRESSORS = ("zlib", "_lzma", "zstandard")  # the modules whose errors tell of damaged data
-_SUFFIX = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
+_SUFFIX = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".z": "compress"}
 PathLike = str | os.PathLike[str]
 
 
@@ -154,8 +155,7 @@ class Input:
             raise InputError("this is not a possible file name.", self.name) from None
 
     def _without_mark(self, head: bytes) -> bytes:
-        # without the NUL of a space or a line end it is an id that begins with these bytes
-        if head.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in head:
+        if _is_utf16(head):
             raise FormatError("the file is UTF-16, expected UTF-8. Convert it, e.g. with iconv.", self.name)
         self._marked = head.startswith(UTF8_BOM)
         return head.removeprefix(UTF8_BOM)
@@ -380,6 +380,14 @@ def _full(stream: BinaryIO, size: int) -> bytes:
     return b"".join(parts)
 
 
+def _is_utf16(head: bytes) -> bool:
+    """Whether text is in UTF-16; lines that end otherwise have an id that happens to begin with its mark."""
+    line_end = {b"\xff\xfe": b"\n\0", b"\xfe\xff": b"\0\n"}.get(head[:2])
+    if line_end is None:
+        return False
+    return line_end in head if b"\n" in head else b"\0" in head
+
+
 def _compression(magic: bytes) -> str | None:
     return next((kind for kind, start in _MAGIC.items() if start.match(magic)), None)
 
@@ -404,6 +412,11 @@ def _decompressed(raw: _Raw, kind: str | None, name: str) -> BinaryIO:
     if kind in ("gzip", "bzip2", "xz"):
         opened = _file_type(kind)
         return cast(BinaryIO, opened(fileobj=source) if kind == "gzip" else opened(source))
+    if kind == "compress":
+        from cranfield.lzw import unpacked
+
+        # as a whole: TREC's files are of some megabytes
+        return io.BytesIO(unpacked(b"".join(iter(partial(source.read, BLOCK), b"")), name))
     if kind == "zstd":
         return cast(BinaryIO, io.BufferedReader(_Chunks(_unpacked_frames(source, _zstandard(name)))))
     return source
@@ -431,6 +444,8 @@ def _compressed(raw: BinaryIO, path: str) -> Any:
         return _file_type(kind)(raw, "wb")
     if kind == "zstd":
         return _zstandard(path).ZstdCompressor().stream_writer(raw, closefd=False)
+    if kind == "compress":
+        raise InputError("files of compress (.Z) are read only: write .gz instead.", path)
     return nullcontext(raw)
 
 

@@ -34,6 +34,7 @@ STAGES = {
         "report": "Write a page with all of it, to open in a browser.",
         "gate": "Say whether a candidate is worse than a baseline; for CI.",
     },
+    "Build": {},
     "Search": {
         "collections": "List test collections and count those you have.",
         "index": "Index the documents of a collection.",
@@ -60,12 +61,12 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = importlib.import_module(f"cranfield.cli.{cmd_name}")
+        module = importlib.import_module(f"cranfield.cli.{cmd_name.replace('-', '_')}")
         command: click.Command = module.command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for stage, commands in STAGES.items():
+        for stage, commands in filter(lambda each: each[1], STAGES.items()):
             with formatter.section(stage):
                 formatter.write_dl(list(commands.items()))
 

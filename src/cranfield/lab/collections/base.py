@@ -13,7 +13,6 @@ from urllib.parse import parse_qsl
 from cranfield.collection import Document, Origin, Qrels, Topic
 from cranfield.errors import InputError
 from cranfield.formats.files import read_qrels
-from cranfield.formats.lzw import MAGIC, PackedInput
 from cranfield.formats.recognise import AS_ASKED
 from cranfield.formats.rows import QrelsRows
 from cranfield.formats.texts import read_topics
@@ -167,11 +166,6 @@ def the_one(files: Sequence[str], address: Address, what: str, expected: str, op
     return files[0]
 
 
-def opened(file: str) -> Input:
-    """A file ready to be read; .Z is unpacked, which TREC's disks are packed with."""
-    return PackedInput(file) if beginning(file, len(MAGIC)) == MAGIC else Input(file)
-
-
 def beginning(file: str, size: int) -> bytes:
     """The first bytes of a file as they are on disk."""
     try:
@@ -185,7 +179,7 @@ def stream(files: Iterable[str], read: DocumentReader) -> Iterator[Document]:
     """The documents of files, one after the other."""
     for file in files:
         found = False
-        with opened(file) as source:
+        with Input(file) as source:
             for _, document in read(source, stop):
                 found = True
                 yield document
@@ -196,7 +190,7 @@ def stream(files: Iterable[str], read: DocumentReader) -> Iterator[Document]:
 def topics_by(file: str, read: TopicReader) -> tuple[Topic, ...]:
     """The topics of a file, read by a layout's own reader."""
     topics: dict[str, Topic] = {}
-    with opened(file) as source:
+    with Input(file) as source:
         for line, topic in read(source, stop):
             if topics.setdefault(topic.id, topic) is not topic:
                 raise InputError(f"topic {shown(topic.id)} occurs again. Ids must differ.", source.name, line)
@@ -207,7 +201,7 @@ def topics_by(file: str, read: TopicReader) -> tuple[Topic, ...]:
 
 def qrels_by(file: str, read: QrelsReader, format: str) -> Qrels:
     """The judgments of a file, read by a layout's own reader."""
-    with opened(file) as source:
+    with Input(file) as source:
         rows = read(source, stop)
         origin = Origin(source.name, format, AS_ASKED, source.sha256)
     if not rows.docs:

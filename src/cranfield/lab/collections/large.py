@@ -10,7 +10,6 @@ from cranfield.collection import Document, Qrels, Topic
 from cranfield.errors import InputError
 from cranfield.formats import trec_text, trec_web, warc
 from cranfield.formats.files import read_qrels
-from cranfield.formats.lzw import MAGIC
 from cranfield.formats.pages import ENCODINGS_NOTE
 from cranfield.formats.texts import read_topics
 from cranfield.lab.collections.base import (
@@ -25,6 +24,7 @@ from cranfield.lab.collections.base import (
     stream,
     the_one,
 )
+from cranfield.lzw import MAGIC
 from cranfield.records import record
 from cranfield.wording import counted, listed
 

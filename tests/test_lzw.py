@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.formats.lzw import PackedInput, unpacked
+from cranfield.formats import read_run, write_run
+from cranfield.lzw import unpacked
+from cranfield.opening import Input
 
 
 def packed(data: bytes, most: int = 16, clear_after: int | None = None) -> bytes:
@@ -83,8 +84,9 @@ def test_gzip_unpacks_the_same(clear_after: int | None) -> None:
         assert subprocess.run(["gzip", "-dc"], input=file, capture_output=True, check=True).stdout == unpacked(file)
 
 
-def test_a_packed_file_is_read_as_any_other(put: Callable[..., Path]) -> None:
-    with PackedInput(put(packed(b"one\ntwo\n"), "fb396001.z")) as source:
+def test_a_packed_file_is_read_as_any_other(tmp_path: Path) -> None:
+    (tmp_path / "fb396001.z").write_bytes(packed(b"one\ntwo\n"))
+    with Input(tmp_path / "fb396001.z") as source:
         assert list(source.lines()) == [(1, b"one"), (2, b"two")]
 
 
@@ -100,3 +102,13 @@ def test_a_packed_file_is_read_as_any_other(put: Callable[..., Path]) -> None:
 def test_damaged_data_are_told(data: bytes, says: str) -> None:
     with pytest.raises(InputError, match=says):
         unpacked(data, "x.Z")
+
+
+def test_a_run_that_is_packed_is_read_and_none_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "bm25.run.Z"
+    file.write_bytes(packed(b"1 Q0 d1 1 2.5 bm25\n"))
+    run = read_run(file)
+    assert (run.name, run.docs.tolist()) == ("bm25.run", ["d1"])
+    with pytest.raises(InputError, match="read only: write .gz instead"):
+        write_run(run, tmp_path / "again.run.Z")
+    assert not (tmp_path / "again.run.Z").exists()

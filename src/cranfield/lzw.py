@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-import io
-from typing import BinaryIO
-
 from cranfield.errors import InputError
-from cranfield.opening import Input
 
 MAGIC = b"\x1f\x9d"
 _CLEAR = 256
 _FEWEST_BITS, _MOST_BITS = 9, 16
-
-
-class PackedInput(Input):
-    """A .Z file, unpacked as a whole when it is opened: TREC's are of some megabytes."""
-
-    def _open_raw(self, path: str) -> BinaryIO:
-        with super()._open_raw(path) as packed:
-            return io.BytesIO(unpacked(packed.read(), self.name))
 
 
 def unpacked(data: bytes, file: str = "input") -> bytes:
