@@ -10,7 +10,7 @@ from cranfield import evaluate, read_documents, read_qrels, read_topics
 from cranfield.collection import Document, Topic
 from cranfield.errors import CranfieldError
 from cranfield.lab.index import build
-from cranfield.lab.systems import query_text, system_named
+from cranfield.lab.systems import fitting, query_text, system_named, with_setting
 
 DOCS = [Document("a", "red bicycle lamp"), Document("b", "bicycle bell"), Document("c", "steam engine lamp oil")]
 
@@ -33,20 +33,36 @@ def test_feedback_finds_what_the_query_does_not_say() -> None:
 @pytest.mark.parametrize(
     "name, says",
     [
-        ("bm52", "no system 'bm52': expected one of bm25, tfidf, lm, lm-jm, dph, lsi."),
+        ("bm52", "no system 'bm52': expected one of bm25, tfidf, lm, lm-jm, dph, dense, lsi."),
         ("bm25:k3=1", "bm25 has no parameter 'k3': it has k1, b."),
         ("bm25:k1", "bm25 has no parameter 'k1'"),
         ("bm25:k1=x", "bm25: k1=x is not a number from 0."),
         ("bm25:k1=-1", "is not a number from 0"),
         ("lsi:k=1.5", "lsi: k=1.5 is not a whole number from 0."),
-        ("bm25+rm4", "no feedback 'rm4': expected one of rm3, rocchio, rsj."),
+        ("bm25+rm4", "no feedback 'rm4': expected one of rm3, rm3-best, rm3-fused, rocchio, rsj, or mmr"),
         ("bm25+rm3+rm3", "only one kind of feedback"),
+        ("bm25+mmr+rm3", "only one kind of feedback after the model, and mmr after that"),
+        ("bm25+mmr+mmr", "and mmr after that"),
+        ("bm25+mmr:lambda=1.5", "mmr: lambda=1.5 is not a number from 0 to 1"),
+        ("bm25+mmr:lamda=0.5", "mmr has no parameter 'lamda': it has lambda, docs"),
+        ("bm25+rm3-best:subsets=0", "rm3-best: subsets=0 is not a whole number from 1"),
+        ("dense:similarity=dot", "dense: similarity=dot is none of inner, cosine"),
+        ("dense+rocchio", "dense has none; only mmr after it"),
     ],
 )
 def test_names_that_are_wrong_say_what_is_right(name: str, says: str) -> None:
     with pytest.raises(CranfieldError) as caught:
         system_named(name)
     assert says.rstrip(".") in str(caught.value)
+
+
+def test_settings_go_to_the_stage_that_has_them() -> None:
+    setting = fitting("bm25+rm3+mmr", {"lambda": 0.3, "k1": 2.0, "docs": 7.0, "weight": 0.2})
+    assert setting == {"lambda": 0.3, "k1": 2.0, "docs": 7, "weight": 0.2}
+    assert with_setting("bm25+rm3+mmr", setting).name == "bm25:k1=2+rm3:docs=7,weight=0.2+mmr:lambda=0.3"
+    assert with_setting("bm25+mmr:lambda=0.5", {"docs": 20}).name == "bm25+mmr:lambda=0.5,docs=20"
+    with pytest.raises(CranfieldError, match="bm25 has no parameter 'mu'"):
+        with_setting("bm25+mmr", {"mu": 3})
 
 
 def test_a_query_has_the_fields_asked_for() -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import combinations
 from typing import ClassVar, dataclass_transform
 
 import numpy as np
 
 from cranfield.collection import Floats, Ints
+from cranfield.errors import CranfieldError
 from cranfield.lab.index import Index
-from cranfield.lab.models import BM25, Model, Postings, Query
+from cranfield.lab.models import BM25, DEPTH, Model, Postings, Query, best
 from cranfield.records import define_fields, record
 
+Ranked = tuple[Ints, Floats]
 FEEDBACK: dict[str, type[Feedback]] = {}
 
 
@@ -29,7 +32,8 @@ class Feedback:
 
     def __init_subclass__(cls) -> None:
         define_fields(cls)
-        FEEDBACK[cls.name] = cls
+        if cls.name:
+            FEEDBACK[cls.name] = cls
 
     def expanded(self, index: Index, query: Query, docs: Ints, scores: Floats) -> Query:
         """The query with what the documents add; scores tell how much each document counts."""
@@ -38,6 +42,14 @@ class Feedback:
     def model(self, index: Index, first: Model, docs: Sequence[int]) -> Model:
         """The model of the second search; the first one, unless feedback is about weights."""
         return first
+
+    def search(
+        self, index: Index, first: Model, query: Query, docs: Ints, scores: Floats, depth: int = DEPTH
+    ) -> Ranked:
+        """The second search."""
+        better = self.expanded(index, query, docs, scores)
+        (found,) = self.model(index, first, docs.tolist()).search(index, [better], depth)
+        return found
 
 
 class RM3(Feedback):
@@ -59,6 +71,62 @@ class RM3(Feedback):
                 mixed[term] = mixed.get(term, 0.0) + score * share
         model = scaled(_strongest(mixed, self.terms))
         return _mixed(scaled(query), model, self.weight)
+
+
+class SubsetRM3(RM3):
+    """Base of feedback by relevance models that are each induced from some of the documents only.
+
+    Raiber & Kurland found that a model of some of the relevant documents is often better than one of all, and that
+    to use the models of all subsets is better still.
+    """
+
+    subsets: int = 63  # at most; of six documents or fewer all, of more the whole and others that are drawn
+
+    name: ClassVar = ""
+    about: ClassVar = "Raiber & Kurland, Relevance feedback: the whole is inferior to the sum of its parts, TOIS 2019."
+
+    def __post_init__(self) -> None:
+        if self.subsets < 1:
+            raise CranfieldError(f"{self.name}: subsets={self.subsets} is not a whole number from 1.")
+
+    def rankings(
+        self, index: Index, first: Model, query: Query, docs: Ints, scores: Floats, depth: int = DEPTH
+    ) -> list[Ranked]:
+        """What RM3 finds with each subset, the whole first."""
+        parts = [list(part) for part in subsets_of(len(docs), self.subsets)]
+        return first.search(index, [self.expanded(index, query, docs[p], scores[p]) for p in parts], depth)
+
+
+class BestSubset(SubsetRM3):
+    """RM3 with one subset of the documents: the one that ranks all of these documents best, by average precision.
+
+    That is a choice by what is given alone; which subset is best for documents that are still to be found, nobody
+    knows beforehand. Of equal subsets the largest is taken, and of these the first.
+    """
+
+    name: ClassVar = "rm3-best"
+
+    def search(
+        self, index: Index, first: Model, query: Query, docs: Ints, scores: Floats, depth: int = DEPTH
+    ) -> Ranked:
+        found = self.rankings(index, first, query, docs, scores, max(depth, DEPTH))
+        values = [round(_precision(ranked, docs), 12) for ranked, _ in found]
+        chosen, of_chosen = found[values.index(max(values))]
+        return chosen[:depth], of_chosen[:depth]
+
+
+class FusedSubsets(SubsetRM3):
+    """RM3 with every subset of the documents; a document's score is its sum over all that are found.
+
+    The scores of each ranking go from 0 to 1 (CombSUM of min-max scores), and every subset counts alike.
+    """
+
+    name: ClassVar = "rm3-fused"
+
+    def search(
+        self, index: Index, first: Model, query: Query, docs: Ints, scores: Floats, depth: int = DEPTH
+    ) -> Ranked:
+        return summed(self.rankings(index, first, query, docs, scores, max(depth, DEPTH)), depth)
 
 
 class Rocchio(Feedback):
@@ -121,6 +189,45 @@ class _WeighedBM25(BM25):
         norm = self.k1 * (1 - self.b + self.b * postings.lengths / index.mean_length)
         scored: Floats = postings.each(np.array(weights)) * postings.counts * (self.k1 + 1) / (postings.counts + norm)
         return scored
+
+
+def subsets_of(n: int, most: int) -> list[tuple[int, ...]]:
+    """The subsets of n things but the empty one, larger ones first; of too many the whole and some drawn evenly.
+
+    >>> subsets_of(2, 3)
+    [(0, 1), (0,), (1,)]
+    """
+    if 2**n - 1 <= most:
+        return [part for size in range(n, 0, -1) for part in combinations(range(n), size)]
+    rng = np.random.default_rng(1)
+    drawn = {tuple(range(n)): None}
+    while len(drawn) < most:
+        part = tuple(np.flatnonzero(rng.random(n) < 0.5).tolist())
+        if part:
+            drawn[part] = None
+    return sorted(drawn, key=lambda part: (-len(part), part))
+
+
+def summed(rankings: Sequence[Ranked], depth: int = DEPTH) -> Ranked:
+    """One ranking of several: sums of scores that go from 0 to 1 in each; equal sums in the order of the collection."""
+    lists = [(docs, _min_max(scores)) for docs, scores in rankings if len(docs)]
+    if not lists:
+        return np.empty(0, np.int64), np.empty(0)
+    docs, place = np.unique(np.concatenate([docs for docs, _ in lists]), return_inverse=True)
+    sums = np.bincount(place, weights=np.concatenate([scores for _, scores in lists]))
+    # rounded, so that what was added in another order is equal
+    return best(docs, np.round(sums, 12), depth)
+
+
+def _min_max(scores: Floats) -> Floats:
+    low, high = scores.min(), scores.max()
+    return (scores - low) / (high - low) if high > low else np.ones(len(scores))
+
+
+def _precision(ranked: Ints, wanted: Ints) -> float:
+    """Average precision, if nothing but what is wanted is relevant."""
+    ranks = np.flatnonzero(np.isin(ranked, wanted)) + 1
+    return math.fsum((np.arange(1, len(ranks) + 1) / ranks).tolist()) / len(wanted)
 
 
 def scaled(query: Query) -> dict[int, float]:

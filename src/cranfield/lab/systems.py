@@ -1,4 +1,4 @@
-"""Systems by name: a model with parameters, then feedback, as in `bm25:k1=0.9,b=0.4+rm3:docs=5`."""
+"""Systems by name: a model with parameters, then feedback, then diversity, as in `bm25:k1=0.9,b=0.4+rm3:docs=5+mmr`."""
 
 from __future__ import annotations
 
@@ -9,40 +9,87 @@ import numpy as np
 
 from cranfield.collection import Floats, Ints, Qrels, Run, Topic
 from cranfield.errors import CranfieldError
-from cranfield.lab.dense import LSI
+from cranfield.lab.dense import NEEDS, SIMILARITIES, Dense, Space
+from cranfield.lab.diversity import MMR, Likeness, all_documents, by_words
 from cranfield.lab.feedback import FEEDBACK, Feedback
 from cranfield.lab.index import Index
-from cranfield.lab.models import DEPTH, MODELS, Model
+from cranfield.lab.models import DEPTH, MODELS, Model, Query
 from cranfield.records import record
+from cranfield.wording import counted, listed
 
 FIELDS = ("title",)
+TOGETHER = 200  # topics whose documents' vectors are held at a time
 Ranked = tuple[Ints, Floats]
 
 
 @record
 class System:
-    """What searches: a model, and feedback if there is any."""
+    """What searches: a model, and feedback and diversity if there are any."""
 
     name: str
     model: Model
     feedback: Feedback | None = None
+    diversity: MMR | None = None
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether it searches by vectors that are given, and not by words."""
+        return isinstance(self.model, Dense)
+
+    def described(self, space: Space | None = None) -> str:
+        """The name, with what it does not say.
+
+        >>> system_named("dense").described()
+        'dense, inner product'
+        """
+        parts = [self.name]
+        if isinstance(self.model, Dense) and "similarity=" not in self.name:
+            parts.append(SIMILARITIES[self.model.similarity])
+        if self.diversity is not None:
+            parts.append(f"mmr by cosines of {'words' if space is None else space.docs.name}")
+        return ", ".join(parts)
 
     def search(
         self,
-        index: Index,
+        index: Index | None,
         queries: Mapping[str, str],
         depth: int = DEPTH,
         relevant: Mapping[str, Sequence[str]] | None = None,
+        space: Space | None = None,
     ) -> Run:
-        """The best documents of each query, as a run; `relevant` documents serve as feedback in place of the first."""
+        """The best documents of each query, as a run; `relevant` documents serve as feedback in place of the first.
+
+        A `space` has the vectors for dense retrieval, and those that mmr compares; without one it compares words.
+        """
+        wanted = depth if self.diversity is None else max(depth, self.diversity.docs)
+        if self.is_dense:
+            ids, found, notes = self._by_vectors(queries, wanted, space)
+        elif index is None:
+            raise CranfieldError(f"{self.name} searches by words and needs an index, made by 'cranfield index'.")
+        else:
+            ids, found, notes = self._by_words(index, queries, wanted, relevant)
+        if self.diversity is not None:
+            found = _diverse(self.diversity, found, index, space)
+        return as_run(ids, list(queries), [(docs[:depth], scores[:depth]) for docs, scores in found], self.name, notes)
+
+    def _by_vectors(self, queries: Mapping[str, str], depth: int, space: Space | None) -> Found:
+        assert isinstance(self.model, Dense)
+        if space is None:
+            raise CranfieldError(f"{self.name} {NEEDS}.")
+        return space.ids, space.search(list(queries), self.model.similarity, depth), ()
+
+    def _by_words(
+        self, index: Index, queries: Mapping[str, str], depth: int, relevant: Mapping[str, Sequence[str]] | None
+    ) -> Found:
         asked = [index.query(text) for text in queries.values()]
         found = self.model.search(index, asked, depth if self.feedback is None else max(depth, self.feedback.docs))
-        if self.feedback is not None:
-            given = [None if relevant is None else _numbers(index, relevant.get(query, ())) for query in queries]
-            found = [self._again(index, *each, depth) for each in zip(asked, found, given, strict=True)]
-        return as_run(index, list(queries), [(docs[:depth], scores[:depth]) for docs, scores in found], self.name)
+        if self.feedback is None:
+            return index.docs, found, ()
+        given = [None if relevant is None else _numbers(index, relevant.get(query, ())) for query in queries]
+        found = [self._again(index, *each, depth) for each in zip(asked, found, given, strict=True)]
+        return index.docs, found, _unknown(index, queries, relevant or {})
 
-    def _again(self, index: Index, query: Any, first: Ranked, given: Ints | None, depth: int) -> Ranked:
+    def _again(self, index: Index, query: Query, first: Ranked, given: Ints | None, depth: int) -> Ranked:
         """Search with what was learned from the documents given, or from the first ones of the first search."""
         assert self.feedback is not None
         docs, scores = first[0][: self.feedback.docs], first[1][: self.feedback.docs]
@@ -50,9 +97,10 @@ class System:
             docs, scores = given, np.ones(len(given))
         if not len(docs):
             return first
-        better = self.feedback.expanded(index, query, docs, scores)
-        (found,) = self.feedback.model(index, self.model, docs.tolist()).search(index, [better], depth)
-        return found
+        return self.feedback.search(index, self.model, query, docs, scores, depth)
+
+
+Found = tuple[Sequence[str], list[Ranked], tuple[str, ...]]  # ids of documents, what was found, what to know of it
 
 
 def system_named(text: str) -> System:
@@ -60,36 +108,58 @@ def system_named(text: str) -> System:
 
     >>> system_named("bm25:k1=0.9+rm3").model
     BM25(k1=0.9, b=0.75)
+    >>> system_named("bm25+rm3+mmr:lambda=0.7").diversity
+    MMR(lambda_=0.7, docs=100)
     """
     base, *more = text.split("+")
-    model = _made(base, {**MODELS, LSI.name: LSI}, "system")
-    if len(more) > 1:
-        raise CranfieldError(f"system {text!r}: only one kind of feedback after the model.")
-    return System(text, model, _made(more[0], FEEDBACK, "feedback") if more else None)
+    model = _made(base, MODELS, "system")
+    stages = [(MMR if _name(stage) == MMR.name else Feedback, stage) for stage in more]
+    if [kind for kind, _ in stages] not in ([], [Feedback], [MMR], [Feedback, MMR]):
+        raise CranfieldError(f"system {text!r}: only one kind of feedback after the model, and mmr after that.")
+    feedback = next((_made(stage, FEEDBACK, "feedback", _OR_MMR) for kind, stage in stages if kind is Feedback), None)
+    diversity = next((_made(stage, {MMR.name: MMR}, "stage") for kind, stage in stages if kind is MMR), None)
+    if feedback is not None and isinstance(model, Dense):
+        raise CranfieldError(f"system {text!r}: feedback adds words to a query, and dense has none; only mmr after it.")
+    return System(text, model, feedback, diversity)
+
+
+_OR_MMR = ", or mmr to diversify"
 
 
 def with_setting(text: str, setting: Mapping[str, float]) -> System:
-    """A system with some parameters set: those of the model or, where only that has them, of the feedback.
+    """A system with some parameters set: those of the model or, where it has none such, of what comes after it.
 
     >>> with_setting("bm25:b=0.4+rm3", {"k1": 0.9, "terms": 20}).name
     'bm25:b=0.4,k1=0.9+rm3:terms=20'
     """
-    base, *more = text.split("+")
-    fields = system_named(base).model.__dataclass_fields__
+    system_named(text)
+    stages = text.split("+")
     for name, value in setting.items():
-        if more and name not in fields:
-            more[0] = _extended(more[0], name, value)
-        else:
-            base = _extended(base, name, value)
-    return system_named("+".join([base, *more]))
+        at = next((i for i, stage in enumerate(stages) if name in _parameters(stage)), 0)
+        stages[at] = _extended(stages[at], name, value)
+    return system_named("+".join(stages))
 
 
 def fitting(text: str, setting: Mapping[str, float]) -> dict[str, float]:
     """A setting as a system can take it: whole numbers where it wants them."""
-    system = system_named(text)
-    fields = {**(system.feedback.__dataclass_fields__ if system.feedback else {}), **system.model.__dataclass_fields__}
+    system_named(text)
+    fields = {name: field for stage in text.split("+")[::-1] for name, field in _parameters(stage).items()}
     whole = {name for name, field in fields.items() if type(field.default) is int}
     return {name: round(value) if name in whole else value for name, value in setting.items()}
+
+
+def _parameters(stage: str) -> dict[str, Any]:
+    """The parameters of a stage by name."""
+    return _spelled({**FEEDBACK, MMR.name: MMR, **MODELS}[_name(stage)])
+
+
+def _spelled(kind: Any) -> dict[str, Any]:
+    # lambda is a word of Python's, so that there it has something behind it
+    return {name.rstrip("_"): field for name, field in kind.__dataclass_fields__.items()}
+
+
+def _name(stage: str) -> str:
+    return stage.partition(":")[0]
 
 
 def _extended(text: str, name: str, value: float) -> str:
@@ -108,38 +178,72 @@ def relevant_documents(qrels: Qrels, rel: float = 1.0) -> dict[str, list[str]]:
     return {query: [d for d, grade in judged.items() if grade >= rel] for query, judged in qrels.to_dict().items()}
 
 
-def as_run(index: Index, queries: Sequence[str], found: Sequence[Ranked], name: str) -> Run:
+def as_run(
+    ids: Sequence[str], queries: Sequence[str], found: Sequence[Ranked], name: str, notes: tuple[str, ...] = ()
+) -> Run:
     """Ranked documents by number, as a run."""
-    ids = np.array(index.docs, dtype=object)
+    known = np.array(ids, dtype=object)
     sizes = [len(docs) for docs, _ in found]
     return Run.from_rows(
         [query for query, size in zip(queries, sizes, strict=True) for _ in range(size)],
-        np.concatenate([ids[docs] for docs, _ in found] or [np.empty(0, object)]),
+        np.concatenate([known[docs] for docs, _ in found] or [np.empty(0, object)]),
         np.concatenate([scores for _, scores in found] or [np.empty(0)]),
         ranks=np.concatenate([np.arange(1, size + 1) for size in sizes] or [np.empty(0, np.int64)]),
         name=name,
         tag=name,
+        notes=notes,
         empty_queries=[query for query, size in zip(queries, sizes, strict=True) if not size],
     )
+
+
+def _diverse(mmr: MMR, found: Sequence[Ranked], index: Index | None, space: Space | None) -> list[Ranked]:
+    """Rankings by marginal relevance; documents are compared by their vectors where there are some."""
+    reranked: list[Ranked] = []
+    for start in range(0, len(found), TOGETHER):
+        together = found[start : start + TOGETHER]
+        if space is not None:
+            like: Likeness = space.likeness(all_documents(together, mmr.docs))
+        else:
+            assert index is not None
+            like = by_words(index)
+        reranked += [mmr.reranked(each, like) for each in together]
+    return reranked
 
 
 def _numbers(index: Index, docs: Iterable[str]) -> Ints:
     return np.array(sorted(index.doc_numbers[doc] for doc in docs if doc in index.doc_numbers), dtype=np.int64)
 
 
-def _made(text: str, kinds: Mapping[str, type[Any]], what: str) -> Any:
-    """A model or a kind of feedback out of `name:parameter=value,…`."""
+def _unknown(index: Index, queries: Iterable[str], relevant: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """What could not be learned from."""
+    unknown = dict.fromkeys(d for query in queries for d in relevant.get(query, ()) if d not in index.doc_numbers)
+    if not unknown:
+        return ()
+    return (f"{counted(len(unknown), 'document')} given as relevant not in the index: {listed(unknown)}",)
+
+
+def _made(text: str, kinds: Mapping[str, type[Any]], what: str, more: str = "") -> Any:
+    """A model or another stage out of `name:parameter=value,…`."""
     name, _, rest = text.partition(":")
     if name not in kinds:
-        raise CranfieldError(f"no {what} {name!r}: expected one of {', '.join(kinds)}.")
-    fields = kinds[name].__dataclass_fields__
+        raise CranfieldError(f"no {what} {name!r}: expected one of {', '.join(kinds)}{more}.")
+    fields = _spelled(kinds[name])
     values: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, sign, value = part.partition("=")
         if not sign or key not in fields:
             raise CranfieldError(f"{name} has no parameter {key!r}: it has {', '.join(fields) or 'none'}.")
-        values[key] = _number(name, key, value, type(fields[key].default))
+        choices = getattr(kinds[name], "choices", {}).get(key)
+        values[fields[key].name] = (
+            _choice(name, key, value, choices) if choices else _number(name, key, value, type(fields[key].default))
+        )
     return kinds[name](**values)
+
+
+def _choice(name: str, key: str, value: str, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise CranfieldError(f"{name}: {key}={value} is none of {', '.join(choices)}.")
+    return value
 
 
 def _number(name: str, key: str, value: str, kind: type) -> float | int:
