@@ -272,6 +272,11 @@ def _command(name: str, command: click.Command) -> Iterator[str]:
     yield about.strip()
     yield from map(_pre, examples)
     yield f"<dl>{''.join(_options(command, context))}</dl>"
+    if isinstance(command, click.Group):
+        for part in command.list_commands(context):
+            within = command.get_command(context, part)
+            if within is not None and not within.hidden:
+                yield from _command(f"{name} {part}", within)
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:

@@ -1,0 +1,1 @@
+"""Judgments as the subject: several assessors' merged and compared, what changed, what there is, parts, clicks."""

@@ -1,0 +1,474 @@
+"""How far assessors agree: percent, overlap, Cohen's and Fleiss' κ, Krippendorff's α, Gwet's AC, with intervals.
+
+Each figure follows from sums over the judged pairs. So the sums are taken once for every topic (or every pattern of
+grades), and a resample is a weighted sum of these.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from cranfield.collection import Bools, Floats, Ints
+from cranfield.errors import CranfieldError
+from cranfield.stats.resampling import require_draws
+from cranfield.wording import counted
+
+Weights = Literal["none", "linear", "quadratic"]
+Metric = Literal["nominal", "ordinal", "interval"]
+Sums = Mapping[str, Floats]  # each has one row for every unit that is resampled
+
+RESAMPLES = 1000
+MOST_GRADES = 101  # of a scale: more are scores, not grades
+MISSING = -1  # instead of a place on the scale
+_CELLS = 1 << 22  # numbers held at a time while resampling
+
+TITLES: Mapping[str, str] = {
+    "percent": "Same grade",
+    "overlap": "Overlap of relevant",
+    "kappa": "Cohen's κ",
+    "kappa_linear": "Cohen's κ, linear",
+    "kappa_quadratic": "Cohen's κ, quadratic",
+    "fleiss_kappa": "Fleiss' κ",
+    "alpha_nominal": "Krippendorff's α, nominal",
+    "alpha_ordinal": "Krippendorff's α, ordinal",
+    "alpha_interval": "Krippendorff's α, interval",
+    "ac1": "Gwet's AC1",
+    "ac2_linear": "Gwet's AC2, linear",
+    "ac2_quadratic": "Gwet's AC2, quadratic",
+}
+OF_TWO = ("kappa", "kappa_linear", "kappa_quadratic")  # those that compare one assessor with one other
+OF_ALL = ("overlap", "fleiss_kappa")  # those that take the pairs that everyone judged
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of agreement, the pairs it rests on, and its interval; None where there is nothing to go by."""
+
+    value: float | None
+    n: int
+    low: float | None = None
+    high: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Ratings:
+    """Grades of the same items by several assessors: places on a scale, items × assessors, −1 where there is none."""
+
+    codes: Ints
+    scale: Floats
+
+    @property
+    def assessors(self) -> int:
+        return int(self.codes.shape[1])
+
+    @property
+    def grades(self) -> int:
+        return len(self.scale)
+
+    def where(self, items: Bools) -> Ratings:
+        return Ratings(self.codes[items], self.scale)
+
+    def of(self, *assessors: int) -> Ratings:
+        return Ratings(self.codes[:, list(assessors)], self.scale)
+
+    @property
+    def judged(self) -> Ints:
+        """By how many assessors each item was judged."""
+        number: Ints = np.count_nonzero(self.codes != MISSING, axis=1)
+        return number
+
+
+def as_ratings(table: Any, scale: Sequence[float] | Floats | None = None) -> Ratings:
+    """Ratings from a table, items × assessors, with NaN or None where an item was not judged.
+
+    The scale is what is given, or the grades that occur.
+
+    >>> as_ratings([[0, 1], [3, None]]).codes.tolist()
+    [[0, 1], [2, -1]]
+    """
+    values = np.asarray(table, dtype=np.float64)
+    if values.ndim != 2:
+        raise CranfieldError(f"expected a table, items × assessors, found {counted(values.ndim, 'axis')}.")
+    there = ~np.isnan(values)
+    grades = checked_scale(np.unique(values[there]) if scale is None else scale)
+    at = np.clip(np.searchsorted(grades, values), 0, max(len(grades) - 1, 0))
+    known = there & (grades[at] == values) if len(grades) else np.zeros(values.shape, dtype=bool)
+    if (there & ~known).any():
+        odd = values[there & ~known][0]
+        raise CranfieldError(f"grade {odd:g} is not on the scale {' '.join(f'{grade:g}' for grade in grades)}.")
+    return Ratings(np.where(there, at, MISSING), grades)
+
+
+def checked_scale(scale: Sequence[float] | Floats) -> Floats:
+    """A scale in ascending order."""
+    grades = np.unique(np.asarray(scale, dtype=np.float64))
+    if not np.isfinite(grades).all():
+        raise CranfieldError("a grade of the scale is not a finite number.")
+    if len(grades) > MOST_GRADES:
+        raise CranfieldError(
+            f"there are {len(grades):,} different grades, expected at most {MOST_GRADES}: these are scores rather "
+            "than grades. Make grades of them first, e.g. with 'cranfield qrels map' or 'binarize'."
+        )
+    return grades
+
+
+def percent_agreement(table: Any) -> float | None:
+    """The share of pairs of judgments of the same item that give it the same grade; None if no item has two.
+
+    >>> percent_agreement([[0, 0], [1, 2], [1, 1], [3, None]])
+    0.6666666666666666
+    """
+    return _one(table, "percent")
+
+
+def overlap(a: Sequence[float], b: Sequence[float], rel: float = 1) -> float | None:
+    """What both find relevant as a share of what either does; 1 where that is nothing, None without common items.
+
+    >>> overlap([2, 1, 0, 0], [1, 0, 0, 1])
+    0.3333333333333333
+    """
+    return _one(np.column_stack([a, b]), "overlap", rel=rel)
+
+
+def cohen_kappa(
+    a: Sequence[float],
+    b: Sequence[float],
+    weights: Weights = "none",
+    scale: Sequence[float] | None = None,
+) -> float | None:
+    """Cohen's κ of two assessors, on the items that both judged; None if there is none.
+
+    Weights are by places on the scale. Where both give one and the same grade throughout, agreement is complete: 1.
+
+    >>> round(cohen_kappa([0, 0, 1, 2, 2], [0, 1, 1, 2, 0]), 6)
+    0.411765
+    """
+    if weights not in get_args(Weights):
+        raise CranfieldError(f"weights {weights!r} are unknown: expected one of {', '.join(get_args(Weights))}.")
+    name = "kappa" if weights == "none" else f"kappa_{weights}"
+    return _one(np.column_stack([a, b]), name, scale)
+
+
+def fleiss_kappa(table: Any, scale: Sequence[float] | None = None) -> float | None:
+    """Fleiss' κ over the items that all assessors judged (of two it is Scott's π); None if there is none.
+
+    >>> round(fleiss_kappa([[0, 0, 0], [1, 1, 0], [1, 1, 1]]), 6)
+    0.55
+    """
+    return _one(table, "fleiss_kappa", scale)
+
+
+def krippendorff_alpha(table: Any, metric: Metric = "nominal", scale: Sequence[float] | None = None) -> float | None:
+    """Krippendorff's α over the items with two judgments or more; None if there is none.
+
+    >>> round(krippendorff_alpha([[1, 1, None], [0, 0, 0], [1, 0, 1], [None, 1, 1], [0, 0, None]]), 6)
+    0.694444
+    """
+    if metric not in get_args(Metric):
+        raise CranfieldError(f"metric {metric!r} is unknown: expected one of {', '.join(get_args(Metric))}.")
+    return _one(table, f"alpha_{metric}", scale)
+
+
+def gwet_ac(table: Any, weights: Weights = "none", scale: Sequence[float] | None = None) -> float | None:
+    """Gwet's AC1, or with weights AC2; None if no item has two judgments. The number of grades is that of the scale.
+
+    >>> round(gwet_ac([[0, 0], [0, 0], [0, 0], [0, 1]]), 6)
+    0.68
+    """
+    if weights not in get_args(Weights):
+        raise CranfieldError(f"weights {weights!r} are unknown: expected one of {', '.join(get_args(Weights))}.")
+    return _one(table, "ac1" if weights == "none" else f"ac2_{weights}", scale)
+
+
+def confusion(ratings: Ratings) -> Ints:
+    """How often the first of two assessors gave each grade where the second gave each: first × second."""
+    return np.asarray(_confusion(ratings, _all_in_one(ratings))[0], dtype=np.int64)
+
+
+def figures(
+    ratings: Ratings,
+    units: Ints | None = None,
+    *,
+    rel: float = 1,
+    resamples: int = RESAMPLES,
+    seed: int = 1,
+    level: float = 0.95,
+) -> dict[str, Figure]:
+    """All figures of agreement, with percentile bootstrap intervals.
+
+    `units` tells which topic each item belongs to: topics are resampled, with all their items. Without it, or where
+    there is one topic only, items are. Without resamples (0) there are no intervals.
+
+    >>> found = figures(as_ratings([[0, 0], [1, 1], [1, 0], [2, 2]]))
+    >>> found["percent"].value, round(found["kappa"].value, 4)
+    (0.75, 0.6364)
+    """
+    require_draws(max(resamples, 1), seed)
+    if not 0 < level < 1:
+        raise CranfieldError(f"level={level:g} is out of range: expected a number between 0 and 1.")
+    known = np.flatnonzero(ratings.judged > 0)
+    ratings = Ratings(ratings.codes[known], ratings.scale)
+    whole = {name: float(value[0]) for name, value in _figures(_sums(ratings, rel), ratings).items()}
+    ends = _intervals(ratings, None if units is None else units[known], rel, resamples, seed, level)
+    number = _numbers(ratings)
+    notes = _notes(ratings, rel)
+    found = {}
+    for name, value in whole.items():
+        low, high = ends.get(name, (None, None))
+        is_known = number[name] > 0 and not math.isnan(value)
+        found[name] = Figure(
+            value if is_known else None,
+            number[name],
+            low if is_known else None,
+            high if is_known else None,
+            notes.get(name, ""),
+        )
+    return found
+
+
+def values_by_unit(ratings: Ratings, units: Ints, rel: float = 1) -> dict[str, list[float | None]]:
+    """All figures for each unit, such as a topic, without intervals; units are numbered from 0.
+
+    >>> values_by_unit(as_ratings([[0, 0], [1, 0], [1, 1]]), np.array([0, 0, 1]))["percent"]
+    [0.5, 1.0]
+    """
+    found = _figures(_sums(ratings, rel, units), ratings)
+    return {name: [None if value != value else value for value in values.tolist()] for name, values in found.items()}
+
+
+def _one(table: Any, name: str, scale: Sequence[float] | None = None, rel: float = 1) -> float | None:
+    ratings = as_ratings(table, scale)
+    value = float(_figures(_sums(ratings, rel), ratings)[name][0])
+    return None if math.isnan(value) else value
+
+
+def _all_in_one(ratings: Ratings) -> Ints:
+    return np.zeros(len(ratings.codes), dtype=np.int64)
+
+
+def _sums(ratings: Ratings, rel: float, units: Ints | None = None, weights: Floats | None = None) -> Sums:
+    """What the figures are made of, for each unit. Items without two judgments count in Gwet's shares only.
+
+    `coincidences`: ordered pairs of judgments of an item, each 1/(m − 1) for the item's m judgments; `agreements`:
+    the same, each 1/(m (m − 1)), so that an item adds up to 1; `shares`: of each grade among an item's judgments.
+    Those that begin with `full` are over the items that everyone judged.
+    """
+    units = _all_in_one(ratings) if units is None else units
+    number = int(units.max(initial=-1)) + 1 or 1
+    weights = np.ones(len(units)) if weights is None else weights
+    q, r, m = ratings.grades, ratings.assessors, ratings.judged
+    several, full = (m > 1), (m == r) & (r > 1)
+
+    def total(values: Floats, where: Bools) -> Floats:
+        return np.bincount(units[where], values[where], number).astype(np.float64)
+
+    matrix = np.zeros((2, number, q, q))
+    for i, j in combinations(range(r), 2):
+        both = (ratings.codes[:, i] != MISSING) & (ratings.codes[:, j] != MISSING)
+        cell = (units[both] * q + ratings.codes[both, i]) * q + ratings.codes[both, j]
+        for at, per in enumerate((m[both] - 1, m[both] * (m[both] - 1))):
+            matrix[at] += np.bincount(cell, weights[both] / per, number * q * q).reshape(number, q, q)
+    matrix += matrix.swapaxes(2, 3)
+    shares, full_shares = np.zeros((number, q)), np.zeros((number, q))
+    for j in range(r):
+        for into, chosen in ((shares, ratings.codes[:, j] != MISSING), (full_shares, full)):
+            cell = units[chosen] * q + ratings.codes[chosen, j]
+            into += np.bincount(cell, weights[chosen] / m[chosen], number * q).reshape(number, q)
+    relevant = np.append(ratings.scale >= rel, False)[ratings.codes].sum(axis=1)
+    same = _same(ratings)
+    sums = {
+        "coincidences": matrix[0],
+        "agreements": matrix[1],
+        "several": total(weights, several),
+        "shares": shares,
+        "any": total(weights, m > 0),
+        "full": total(weights, full),
+        "full_shares": full_shares,
+        "full_same": total(weights * same, full),
+        "relevant_to_all": total(weights, full & (relevant == r)),
+        "relevant_to_some": total(weights, full & (relevant > 0)),
+    }
+    return sums | ({"confusion": _confusion(ratings, units, weights)} if r == 2 else {})
+
+
+def _same(ratings: Ratings) -> Floats:
+    """For each item the share of pairs of judgments that agree; 0 where there is no pair."""
+    agreeing = np.zeros(len(ratings.codes))
+    for i, j in combinations(range(ratings.assessors), 2):
+        agreeing += (ratings.codes[:, i] == ratings.codes[:, j]) & (ratings.codes[:, i] != MISSING)
+    pairs = ratings.judged * (ratings.judged - 1) / 2
+    share: Floats = agreeing / np.maximum(pairs, 1)
+    return share
+
+
+def _confusion(ratings: Ratings, units: Ints, weights: Floats | None = None) -> Floats:
+    q, number = ratings.grades, int(units.max(initial=-1)) + 1 or 1
+    both = (ratings.codes != MISSING).all(axis=1)
+    cell = (units[both] * q + ratings.codes[both, 0]) * q + ratings.codes[both, 1]
+    counts = np.bincount(cell, None if weights is None else weights[both], number * q * q)
+    return counts.astype(np.float64).reshape(number, q, q)
+
+
+def _figures(sums: Sums, ratings: Ratings) -> dict[str, Floats]:
+    """Every figure for each row of the sums; NaN where there is nothing to go by."""
+    scale = ratings.scale
+    found = {
+        "percent": _ratio(np.trace(sums["agreements"], axis1=1, axis2=2), sums["several"]),
+        "overlap": np.where(
+            sums["full"] > 0, _ratio(sums["relevant_to_all"], sums["relevant_to_some"], if_none=1.0), np.nan
+        ),
+    }
+    if "confusion" in sums:
+        places = np.arange(len(scale), dtype=np.float64)
+        for name, power in zip(OF_TWO, (0, 1, 2), strict=True):
+            found[name] = _cohen(sums["confusion"], _distances(places, power))
+    found["fleiss_kappa"] = _fleiss(sums)
+    found["alpha_nominal"] = _alpha(sums["coincidences"], _distances(scale, 0))
+    found["alpha_ordinal"] = _alpha(sums["coincidences"], None)
+    found["alpha_interval"] = _alpha(sums["coincidences"], _distances(scale, 2))
+    for name, power in (("ac1", 0), ("ac2_linear", 1), ("ac2_quadratic", 2)):
+        found[name] = _gwet(sums, _distances(scale, power))
+    return found
+
+
+def _distances(values: Floats, power: int) -> Floats:
+    """How far apart grades are: 1 if different at all, or the difference, or its square."""
+    apart = np.abs(values[:, None] - values[None, :])
+    distances: Floats = (apart > 0).astype(np.float64) if power == 0 else apart**power
+    return distances
+
+
+def _ratio(part: Floats, whole: Floats, if_none: float = math.nan) -> Floats:
+    return np.where(whole > 0, part / np.where(whole > 0, whole, 1), if_none)
+
+
+def _cohen(counts: Floats, distances: Floats) -> Floats:
+    n = counts.sum(axis=(1, 2))
+    rows, columns = counts.sum(axis=2), counts.sum(axis=1)
+    observed = (counts * distances).sum(axis=(1, 2)) * n
+    expected = np.einsum("bi,ij,bj->b", rows, distances, columns)
+    # without expected disagreement both gave one and the same grade throughout
+    return np.where(n > 0, 1 - _ratio(observed, expected, if_none=0.0), np.nan)
+
+
+def _fleiss(sums: Sums) -> Floats:
+    shares = _ratio(sums["full_shares"], sums["full"][:, None])
+    expected = (shares**2).sum(axis=1)
+    observed = _ratio(sums["full_same"], sums["full"])
+    return np.where(sums["full"] > 0, 1 - _ratio(1 - observed, 1 - expected, if_none=0.0), np.nan)
+
+
+def _alpha(coincidences: Floats, distances: Floats | None) -> Floats:
+    """Krippendorff's α; without distances, by the ordinal metric, which depends on how often grades are given."""
+    numbers = coincidences.sum(axis=2)
+    n = numbers.sum(axis=1)
+    if distances is None:
+        middle = np.cumsum(numbers, axis=1) - numbers / 2
+        apart = (middle[:, :, None] - middle[:, None, :]) ** 2
+    else:
+        apart = np.broadcast_to(distances, coincidences.shape)
+    observed = (coincidences * apart).sum(axis=(1, 2)) * (n - 1)
+    expected = np.einsum("bi,bij,bj->b", numbers, apart, numbers)
+    return np.where(n > 0, 1 - _ratio(observed, expected, if_none=0.0), np.nan)
+
+
+def _gwet(sums: Sums, distances: Floats) -> Floats:
+    q = len(distances)
+    if q < 2:
+        return np.where(sums["several"] > 0, 1.0, np.nan)
+    weights = 1 - distances / distances.max()
+    shares = _ratio(sums["shares"], sums["any"][:, None])
+    observed = _ratio((sums["agreements"] * weights).sum(axis=(1, 2)), sums["several"])
+    expected = weights.sum() / (q * (q - 1)) * (shares * (1 - shares)).sum(axis=1)
+    return np.where(sums["several"] > 0, (observed - expected) / (1 - expected), np.nan)
+
+
+def _intervals(
+    ratings: Ratings, topics: Ints | None, rel: float, resamples: int, seed: int, level: float
+) -> dict[str, tuple[float, float]]:
+    """The ends of percentile intervals; none where one thing only could be drawn."""
+    if not resamples:
+        return {}
+    drawn: dict[str, list[Floats]] = {}
+    for sums in _resampled(ratings, topics, rel, resamples, seed):
+        for name, values in _figures(sums, ratings).items():
+            drawn.setdefault(name, []).append(values)
+    ends = {}
+    for name, parts in drawn.items():
+        values = np.concatenate(parts)
+        values = values[~np.isnan(values)]  # a resample without an item to go by
+        if len(values):
+            low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
+            ends[name] = float(low), float(high)
+    return ends
+
+
+def _resampled(ratings: Ratings, topics: Ints | None, rel: float, resamples: int, seed: int) -> Iterator[Sums]:
+    """The sums of resamples, some at a time; how many at a time changes none of them."""
+    usable = ratings.judged > 1
+    by_topic = topics is not None and len(np.unique(topics[usable])) > 1
+    if by_topic:
+        assert topics is not None
+        # a topic without an item to compare is no draw from those that have some
+        comparable = np.isin(topics, topics[usable])
+        ratings, (_, units) = ratings.where(comparable), np.unique(topics[comparable], return_inverse=True)
+        counts = np.ones(int(units.max()) + 1)
+    elif np.count_nonzero(usable) > 1:
+        # of several assessors no figure tells who gave which grade
+        patterns = ratings.codes if ratings.assessors == 2 else np.sort(ratings.codes, axis=1)
+        codes, times = np.unique(patterns, axis=0, return_counts=True)
+        ratings, units = Ratings(codes, ratings.scale), np.arange(len(codes))
+        counts = times.astype(np.float64)
+    else:
+        return
+    number, total = len(counts), int(counts.sum())
+    rng, cells = np.random.default_rng(seed), 2 * ratings.grades**2 + ratings.grades
+    is_small = number * cells <= _CELLS
+    sums = _sums(ratings, rel, units) if is_small else {}
+    at_once = max(1, _CELLS // (number + cells)) if is_small else 1
+    for start in range(0, resamples, at_once):
+        draws = rng.multinomial(total, counts / total, size=min(at_once, resamples - start)).astype(np.float64)
+        if is_small:
+            yield {name: np.tensordot(draws, values, axes=1) for name, values in sums.items()}
+        else:
+            yield _sums(ratings, rel, weights=draws[0][units])
+
+
+def _numbers(ratings: Ratings) -> dict[str, int]:
+    """How many items each figure rests on."""
+    several = int(np.count_nonzero(ratings.judged > 1))
+    full = int(np.count_nonzero((ratings.judged == ratings.assessors) & (ratings.assessors > 1)))
+    names = [name for name in TITLES if name not in OF_TWO or ratings.assessors == 2]
+    return {name: full if name in OF_ALL or name in OF_TWO else several for name in names}
+
+
+def _notes(ratings: Ratings, rel: float) -> dict[str, str]:
+    """What is to be said of figures whose formula says nothing here."""
+    notes: dict[str, str] = {}
+    corrected = [name for name in TITLES if name not in ("percent", "overlap")]
+    several = ratings.codes[ratings.judged > 1]
+    full = ratings.codes[(ratings.judged == ratings.assessors) & (ratings.assessors > 1)]
+    if not len(several):
+        return dict.fromkeys(TITLES, "no pair was judged by two assessors.")
+    if not len(full):
+        notes |= dict.fromkeys((*OF_ALL, *OF_TWO), "no pair was judged by all assessors.")
+    grades = np.unique(several[several != MISSING])
+    if len(grades) == 1:
+        only = f"every judgment is {ratings.scale[grades[0]]:g}: full agreement, counted as 1, which chance gives too."
+        notes |= dict.fromkeys(corrected, only)
+    elif len(full):
+        if len(np.unique(full)) == 1:
+            only = f"every pair that all judged has grade {ratings.scale[full[0, 0]]:g}: counted as 1."
+            notes |= dict.fromkeys(("fleiss_kappa", *OF_TWO), only)
+        elif ratings.assessors == 2 and any(len(np.unique(column)) == 1 for column in full.T):
+            notes |= dict.fromkeys(OF_TWO, "one assessor gives one grade only: κ is 0 then, whatever the agreement.")
+    if len(full) and not (np.append(ratings.scale >= rel, False)[full]).any():
+        notes["overlap"] = f"nobody gave a grade of {rel:g} or more: counted as full overlap."
+    return notes
