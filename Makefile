@@ -6,8 +6,7 @@ BUILD := pyproject.toml setup.py $(wildcard src/core/*.[ch])
 .PHONY: demo test check docs bench soak fuzz clean
 
 demo: .venv/.run
-	@mkdir -p build
-	@$(BIN)/cranfield demo -o build/demo.html
+	@$(BIN)/cranfield demo -o build/demo
 
 test: .venv/.dev
 	@$(BIN)/python -m pytest
@@ -43,7 +42,7 @@ clean:
 
 .venv/.run: $(BUILD)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(PIP) install --editable '.[plots]'
+	@$(PIP) install --editable '.[lab,plots]'
 	@$(BIN)/python -m compileall -q src/cranfield
 	@touch $@
 

@@ -13,11 +13,11 @@ import pytest
 from cranfield import evaluate, read_documents, read_qrels, read_run, read_topics
 from cranfield.analysis import Analysis
 from cranfield.cli import main
-from cranfield.cli.demo import RUNS
 from cranfield.scores import Scores
 
 EXAMPLE = Path(__file__).parent.parent / "src/cranfield/example"
 README = (EXAMPLE / "README.md").read_text()
+RUNS = sorted(path.stem for path in EXAMPLE.glob("*.run"))
 DOCUMENTS = {document.id: document for document in read_documents(EXAMPLE / "documents.jsonl")}
 TOPICS = {topic.id: topic for topic in read_topics(EXAMPLE / "topics.xml")}
 QRELS = read_qrels(EXAMPLE / "qrels.txt").to_dict()

@@ -14,6 +14,7 @@ import sys
 import time
 from collections.abc import Iterator
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,11 @@ import pytest
 from cranfield.errors import CranfieldError, InputError
 from cranfield.experiment import Event, perform, plan
 from cranfield.experiment.crew import Crew
-from cranfield.experiment.making import first_documents, shuffled, undated
+from cranfield.experiment.making import first_documents, shuffled
+from cranfield.experiment.measuring import _asked_by_topic
+from cranfield.experiment.steps import measuring
 from cranfield.formats import as_run, read_run
+from cranfield.lab.subjects import function_subject
 from cranfield.scores import evaluate
 from cranfield.workspace import open_workspace
 
@@ -190,11 +194,6 @@ def test_the_report_bears_no_date(tmp_path: Path) -> None:
     assert "runs/bm25.run" in page and "cranfield experiment" in page and "./qrels.txt" not in page
 
 
-def test_a_page_without_a_date_stays_as_it_is() -> None:
-    dated = "<p>cranfield report, 2024-05-06 07:08 UTC</p><dl><dt>Date</dt><dd>2024-05-06 07:08 UTC</dd></dl>"
-    assert undated(dated) == "<p>cranfield experiment</p><dl></dl>" and undated("<p>2024</p>") == "<p>2024</p>"
-
-
 def test_without_judgments_there_is_a_pool_to_be_judged(tmp_path: Path) -> None:
     folder = write(tmp_path, TOML.replace('qrels = "qrels.txt"\n', ""))
     assert list(states(folder)) == ["index", "runs/bm25.run", "runs/lm.run", "runs/rrf.run", "pool.jsonl"]
@@ -233,6 +232,98 @@ def test_a_collection_by_name_is_an_experiment_in_one_word(shared_data: Path, tm
     (tmp_path / "cranfield.toml").write_text(f'[collection]\ndocuments = "med:med"\n{SYSTEMS}[report]\nfile = ""\n')
     assert set(states(tmp_path).values()) == {"made"}
     assert set(states(tmp_path).values()) == {"unchanged"}
+
+
+# What systems cost
+
+COSTLY = "[efficiency]\nrepetitions = 2\nclients = 1\nseconds = 0.05\n"
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same experiment with costs, an engine and a run that was given; not to be changed."""
+    more = 'fts = { engine = "sqlite:fts.db" }\nmine = { run = "mine.run" }\n[evaluation]'
+    page = 'file = "report.html"' if find_spec("vl_convert") else 'file = ""'
+    toml = TOML.replace("[evaluation]", more).replace('file = ""', page) + COSTLY
+    folder = write(tmp_path_factory.mktemp("measured"), toml)
+    (folder / "mine.run").write_text("1 Q0 a 1 2 me\n2 Q0 b 1 1 me\n")
+    assert set(states(folder).values()) == {"made"}
+    return folder
+
+
+def test_costs_are_measured_of_systems_that_search(measured: Path) -> None:
+    found = json.loads((measured / "efficiency.json").read_text())
+    assert [each["system"] for each in found["latency"]] == ["bm25", "lm", "fts"]
+    assert all(each["searches"] == 3 * 2 and each["p50"]["value"] > 0 for each in found["latency"])
+    assert {each["system"]: each["kind"] for each in found["systems"]} == {
+        **{"bm25": "embedded", "lm": "embedded"},
+        "fts": "sqlite",
+    }
+    assert all(each["index_bytes"] > 0 and not each["errors"] for each in found["systems"])
+    assert found["indexing"]["documents"] == len(DOCS) and found["machine"]["processor"]
+    assert found["unmeasured"] == {"rrf": "a fusion of runs", "mine": "a run that was given"}
+    rows = [line.split("\t") for line in (measured / "latencies.tsv").read_text().splitlines()]
+    assert rows[0] == ["query", "system", "repetition", "ms"] and len(rows) == 1 + 3 * 3 * 2
+    assert {row[0] for row in rows[1:]} == set(TOPICS)
+
+
+def test_each_system_is_measured_with_the_text_that_it_searches_with(measured: Path) -> None:
+    workspace = open_workspace(measured)
+    there = {workspace.run_file(system, workspace.collections[0]) for system in workspace.systems}
+    (step,) = measuring(workspace, there)
+    fields = {name: own["fields"] for name, own in step.settings["systems"].items()}
+    assert fields == {"bm25": ["title"], "lm": ["title", "description"], "fts": ["title"]}
+    asked: list[str] = []
+    subject = _asked_by_topic(function_subject("echo", lambda: asked.append), {"1": "red lamps", "2": "bells"})
+    for query in ("2", "1"):
+        subject.start()(query)
+    assert asked == ["bells", "red lamps"]
+
+
+def test_the_summary_and_the_report_have_the_costs(measured: Path) -> None:
+    lines = (measured / "summary.txt").read_text().splitlines()
+    assert len(lines) == 3 and lines[0].startswith("5 systems on 3 topics of lamps: ") and "AP" in lines[0]
+    assert " ms" in lines[2] and "unjudged" in lines[1]
+    if find_spec("vl_convert"):
+        page = (measured / "report.html").read_text()
+        assert 'id="efficiency"' in page and "No costs were measured of rrf (a fusion of runs), mine (a run" in page
+
+
+def test_costs_are_not_measured_again_unless_something_has_changed(measured: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(measured, tmp_path / "copy"))
+    before = tree(folder)
+    assert set(states(folder).values()) == {"unchanged"} and tree(folder) == before
+    toml = (folder / "cranfield.toml").read_text()
+    (folder / "cranfield.toml").write_text(toml.replace("repetitions = 2", "repetitions = 1"))
+    assert {one.output for one in plan(open_workspace(folder)) if one.why} >= {"efficiency.json", "summary.txt"}
+    found = states(folder)
+    assert found["runs/bm25.run"] == found["scores.tsv"] == "unchanged" and found["efficiency.json"] == "made"
+    assert found["summary.txt"] == "made"
+
+
+def test_nothing_else_is_made_while_costs_are_measured(tmp_path: Path) -> None:
+    folder = write(tmp_path, TOML + COSTLY)
+    events = [(event.state, event.output) for event in perform(open_workspace(folder), jobs=2)]
+    begun, made = (events.index((state, "efficiency.json")) for state in ("begun", "made"))
+    assert made == begun + 1
+    busy = {output for state, output in events[:begun] if state == "begun"}
+    assert busy == {output for state, output in events[:begun] if state == "made"}
+
+
+def test_without_a_table_nothing_is_measured_and_costs_from_before_are_not_told(measured: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(measured, tmp_path / "copy"))
+    toml = (folder / "cranfield.toml").read_text()
+    (folder / "cranfield.toml").write_text(toml.replace(COSTLY, "").replace('file = "report.html"', 'file = ""'))
+    assert "efficiency.json" not in states(folder)
+    assert " ms" not in (folder / "summary.txt").read_text()
+
+
+def test_a_system_that_fails_is_told_and_the_others_are_measured(tmp_path: Path) -> None:
+    failing = 'bad = { engine = "command:false {query}" }\n[evaluation]'
+    folder = write(tmp_path, TOML.replace("[evaluation]", failing) + COSTLY)
+    found = done(folder)
+    assert found["runs/bad.run"].state == "failed" and found["efficiency.json"].state == "made"
+    assert "bad (its run could not be made)" in " ".join(found["efficiency.json"].notes)
 
 
 # What is left as it is
@@ -351,6 +442,12 @@ def test_a_process_that_dies_is_a_step_that_failed(copy: Path) -> None:
     assert {event.state for output, event in found.items() if output != "runs/killer.run"} == {"unchanged"}
 
 
+def test_a_process_that_cannot_be_started_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "/none/such/python")
+    with pytest.raises(CranfieldError, match="/none/such/python cannot be started: No such file or directory."):
+        done(write(tmp_path / "lamps"))
+
+
 def test_answers_of_an_engine_that_fails_are_kept(copy: Path) -> None:
     toml = (copy / "cranfield.toml").read_text()
     (copy / "ask.sh").write_text('echo "$1" >> asked\n[ "$1" != dusk ] || [ -e awake ] || exit 1\necho "a 1"\n')
@@ -370,6 +467,11 @@ def test_answers_of_an_engine_that_fails_are_kept(copy: Path) -> None:
     "old, new, says",
     [
         ('"bm25"\nlm', '"bm26"\nlm', "systems.bm25: no system 'bm26'"),
+        (
+            '"bm25"\nlm',
+            '"dense"\nlm',
+            "systems.bm25: dense compares vectors, which a workspace does not name; make its run",
+        ),
         ('["AP"', '["APP"', "evaluation.measures: "),
         ('["bm25", "lm"] }', '["bm25", "lm"], method = "x" }', "systems.rrf: unknown method of fusion 'x'"),
         ('["bm25", "lm"] }', '["bm25", "lm"], method = "wsum" }', "systems.rrf: wsum needs weights"),
@@ -469,6 +571,29 @@ def test_killed_at_any_moment_and_run_again_it_ends_in_the_same_files(tmp_path: 
                     kills += 1
         assert tree(folder) == expected
         shutil.rmtree(folder)
+
+
+MEASURED = re.compile(r"(\.cranfield/stamps/)?(efficiency\.json|latencies\.tsv|summary\.txt|report\.html)")
+
+
+def test_killed_while_it_measures_it_ends_in_the_same_files_but_for_what_is_measured(tmp_path: Path) -> None:
+    whole = write(tmp_path / "whole", TOML + COSTLY)
+    with started(whole) as process:
+        assert process.wait() == 0
+    expected = {name: content for name, content in tree(whole).items() if not MEASURED.match(name)}
+    folder = write(tmp_path / "killed", TOML + COSTLY)
+    for attempt in range(10 if SOAK else 2):
+        with started(folder) as process:
+            while not (folder / "runs/rrf.run").exists():
+                time.sleep(0.02)
+            time.sleep(0.2 * attempt)
+            process.send_signal(signal.SIGKILL)
+    with started(folder) as process:
+        assert process.wait() == 0
+    found = tree(folder)
+    assert {name: content for name, content in found.items() if not MEASURED.match(name)} == expected
+    assert set(found) == set(tree(whole)) and not list((folder / ".cranfield").glob("tmp-*"))
+    assert set(states(folder).values()) == {"unchanged"}
 
 
 @pytest.mark.parametrize("renames", range(1, 14) if SOAK else (1, 4))

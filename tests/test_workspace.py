@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.workspace import Engine, Fusion, Given, Indexing, Search, open_workspace, parse_workspace
+from cranfield.workspace import Efficiency, Engine, Fusion, Given, Indexing, Search, open_workspace, parse_workspace
 
 COLLECTION = '[collection]\ndocuments = "docs.jsonl"\ntopics = "topics.xml"\nqrels = "qrels.txt"\n'
 SYSTEMS = '[systems]\nbm25 = "bm25"\n'
@@ -42,6 +42,12 @@ rel = 2
 depth = 5
 systems = ["bm25"]
 
+[efficiency]
+repetitions = 3
+clients = [1, 4]
+rate = 20
+indexing = false
+
 [report]
 file = "pages/lamps.html"
 """
@@ -64,6 +70,7 @@ def test_everything_that_can_be_said_is_read() -> None:
     )
     assert workspace.evaluation.measures == ("AP", "nDCG@10") and workspace.evaluation.baseline == ("bm25",)
     assert workspace.pool.depth == 5 and workspace.report.file == "pages/lamps.html" and workspace.report.asked
+    assert workspace.efficiency == Efficiency(3, 1, (1, 4), 1.0, 20.0, 10, False)
     assert workspace.run_file(bm25, collection) == "runs/bm25.run"
     assert workspace.run_file(mine, collection) == "runs/mine.run"
 
@@ -72,6 +79,8 @@ def test_what_is_not_said_has_its_usual_value() -> None:
     workspace = parse_workspace(COLLECTION + SYSTEMS)
     assert workspace.evaluation.depth == 1000 and workspace.pool.depth == 20 and workspace.seed == 1
     assert workspace.report.file == "report.html" and not workspace.report.asked
+    assert workspace.efficiency is None
+    assert parse_workspace(COLLECTION + SYSTEMS + "[efficiency]\nclients = 2").efficiency == Efficiency(clients=(2,))
     assert parse_workspace(COLLECTION + SYSTEMS + '[report]\nfile = ""').report.file == ""
 
 
@@ -141,6 +150,18 @@ def test_several_collections_have_folders_of_their_own() -> None:
         ),
         (COLLECTION + SYSTEMS + "[evaluation]\nrel = nan", "evaluation.rel is nan, expected a number"),
         (COLLECTION + SYSTEMS + "[pool]\ndepth = -1", "pool.depth is -1, expected a whole number from 0."),
+        (
+            COLLECTION + SYSTEMS + "[efficiency]\nclients = [0]",
+            "efficiency.clients is [0], expected whole numbers from 1",
+        ),
+        (COLLECTION + SYSTEMS + '[efficiency]\nclients = "1,2"', 'efficiency.clients is "1,2", expected whole numbers'),
+        (COLLECTION + SYSTEMS + "[efficiency]\nseconds = 0", "efficiency.seconds is 0, expected a number above 0."),
+        (COLLECTION + SYSTEMS + "[efficiency]\nrate = -1", "efficiency.rate is -1, expected a number from 0."),
+        (COLLECTION + SYSTEMS + "[efficiency]\nrepetition = 1", "Did you mean repetitions?"),
+        (
+            COLLECTION + SYSTEMS + '[efficiency]\n[report]\nfile = "efficiency.json"',
+            'report.file is "efficiency.json", which is the costs: choose another.',
+        ),
         (COLLECTION + SYSTEMS + '[report]\nfile = "../x"', 'report.file is "../x", expected a file within the folder.'),
         (COLLECTION + SYSTEMS + '[report]\nfile = "scores.tsv"', 'report.file is "scores.tsv", which is the scores'),
         (COLLECTION + SYSTEMS + '[report]\nfile = "qrels.txt"', "which is collection.qrels: choose another."),

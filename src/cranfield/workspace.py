@@ -31,6 +31,9 @@ FILE = "cranfield.toml"
 NAME = re.compile(r"\w[\w.+=-]*")  # a file is named after it, and the last column of a run
 COLLECTION = "{collection}"  # in the name of a run: the name of the collection
 MOST = 2**31 - 1
+CLIENTS = 1000  # that may search at a time
+KEYS = ("title", "actor", "seed", "jobs")
+TABLES = ("collection", "collections", "systems", "evaluation", "pool", "judging", "efficiency", "report")
 
 
 @record
@@ -156,6 +159,50 @@ class Pooling:
 
 
 @record
+class Adaptive:
+    """A pool that grows while it is judged: a strategy of `cranfield pool` is asked for more, as judgments arrive."""
+
+    strategy: str
+    depth: int = 100  # of the runs
+    budget: int | None = None  # documents of a topic at most
+    batch: int | None = None  # documents at a time
+
+
+@record
+class Judging:
+    """What is judged, where judgments are kept, by which grades and by whom; None where the log has it."""
+
+    pools: tuple[str, ...] = ()  # files; else the collection's own
+    log: str | None = None  # a file or a URL; else beside the pool
+    collection: str = ""  # the first one, unless named
+    grades: str | tuple[tuple[float, str, str], ...] | None = None  # a file, or value, label and definition of each
+    guidelines: str | None = None  # a file
+    assessors: tuple[str, ...] = ()  # topics are dealt to
+    judgments: int | None = None
+    overlap: float | None = None
+    repeats: float | None = None
+    gold: str | None = None  # qrels
+    hold: float | None = None
+    dispute: float | None = None
+    sample: str | None = None  # the form of a sampled pool, for qrels with five columns
+    search: str | None = "bm25"  # what looks for more documents in the index; None for nothing
+    adaptive: Adaptive | None = None
+
+
+@record
+class Efficiency:
+    """How the costs of systems are measured, where that is asked for."""
+
+    repetitions: int = 5
+    warm_up: int = 1
+    clients: tuple[int, ...] = (1, 2)
+    seconds: float = 1.0  # for each number of clients, and at the rate
+    rate: float | None = None  # queries a second that arrive come what may
+    depth: int = 10  # documents a system is asked for
+    indexing: bool = True  # whether indexing is measured as well
+
+
+@record
 class Reporting:
     """The page about it all."""
 
@@ -173,6 +220,8 @@ class Workspace:
     evaluation: Evaluation = field(default_factory=Evaluation)
     pool: Pooling = field(default_factory=Pooling)
     report: Reporting = field(default_factory=Reporting)
+    efficiency: Efficiency | None = None
+    judging: Judging | None = None
     title: str = ""
     actor: Mapping[str, str] = field(default_factory=dict)  # who experiments, for the headers of runs
     seed: int = 1
@@ -251,7 +300,7 @@ def parse_workspace(text: str, folder: str | os.PathLike[str] = ".") -> Workspac
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"this is no TOML: {error}.", file) from None
     top = _Table(content, file)
-    top.only("title", "actor", "seed", "jobs", "collection", "collections", "systems", "evaluation", "pool", "report")
+    top.only(*KEYS, *TABLES)
     workspace = Workspace(
         folder=place,
         collections=tuple(_collections(top)),
@@ -259,6 +308,8 @@ def parse_workspace(text: str, folder: str | os.PathLike[str] = ".") -> Workspac
         evaluation=_evaluation(top.table("evaluation")),
         pool=_pool(top.table("pool")),
         report=_report(top.table("report")),
+        efficiency=_efficiency(top.table("efficiency")) if "efficiency" in top.content else None,
+        judging=_judging(top.table("judging")) if "judging" in top.content else None,
         title=top.text("title") or "",
         actor=_actor(top.table("actor")),
         seed=top.whole("seed", 1, 0),
@@ -532,6 +583,87 @@ def _pool(table: _Table) -> Pooling:
     return Pooling(table.whole("depth", Pooling().depth, 0), table.texts("systems", ()))
 
 
+def _judging(table: _Table) -> Judging:
+    renamed = {"pools": "pool"}
+    table.only(*(renamed.get(name, name) for name in Judging.__dataclass_fields__))
+    usual = Judging()
+    return Judging(
+        pools=table.texts("pool", ()),
+        log=table.text("log"),
+        collection=table.text("collection") or "",
+        grades=_grades(table),
+        guidelines=table.text("guidelines"),
+        assessors=table.texts("assessors", ()),
+        judgments=table.whole("judgments", None, 1),
+        overlap=table.number("overlap", None, 0, 1),
+        repeats=table.number("repeats", None, 0, 1),
+        gold=table.text("gold"),
+        hold=_more_than_nothing(table, "hold", None),
+        dispute=_more_than_nothing(table, "dispute", None),
+        sample=table.text("sample"),
+        search=None if table.content.get("search") is False else table.text("search") or usual.search,
+        adaptive=_adaptive(table.table("adaptive")) if "adaptive" in table.content else None,
+    )
+
+
+def _grades(table: _Table) -> str | tuple[tuple[float, str, str], ...] | None:
+    """Grades of judging: a file, or a list of tables, as [[judging.grades]]."""
+    value = table.content.get("grades")
+    if value is None or isinstance(value, str):
+        return table.text("grades")
+    if not isinstance(value, list) or not all(isinstance(one, dict) for one in value):
+        raise table.wrong("grades", "a file, or tables [[judging.grades]] with value, label and definition")
+    found = []
+    for number, one in enumerate(value, 1):
+        grade = _Table(one, table.file, f"{table.key('grades')}[{number}]")
+        grade.only("value", "label", "definition")
+        if "value" not in one:
+            raise grade.error(f"{grade.where}.value is missing, expected a number.")
+        found.append(
+            (grade.number("value", 0.0, float("-inf")), grade.text("label") or "", grade.text("definition") or "")
+        )
+    return tuple(found)
+
+
+def _adaptive(table: _Table) -> Adaptive:
+    table.only(*Adaptive.__dataclass_fields__)
+    return Adaptive(
+        table.needed_text("strategy"),
+        table.whole("depth", 100, 1),
+        table.whole("budget", None, 1),
+        table.whole("batch", None, 1),
+    )
+
+
+def _efficiency(table: _Table) -> Efficiency:
+    table.only(*Efficiency.__dataclass_fields__)
+    usual = Efficiency()
+    return Efficiency(
+        repetitions=table.whole("repetitions", usual.repetitions, 1),
+        warm_up=table.whole("warm_up", usual.warm_up, 0),
+        clients=_clients(table, usual.clients),
+        seconds=_more_than_nothing(table, "seconds", usual.seconds),
+        rate=_more_than_nothing(table, "rate", None),
+        depth=table.whole("depth", usual.depth, 1),
+        indexing=table.flag("indexing", usual.indexing),
+    )
+
+
+def _clients(table: _Table, default: tuple[int, ...]) -> tuple[int, ...]:
+    value = table.content.get("clients", list(default))
+    given = value if isinstance(value, list) else [value]
+    if not all(isinstance(n, int) and not isinstance(n, bool) and 1 <= n <= CLIENTS for n in given):
+        raise table.wrong("clients", f"whole numbers from 1 to {CLIENTS:,}, as in [1, 2, 4]")
+    return tuple(dict.fromkeys(given))
+
+
+def _more_than_nothing(table: _Table, name: str, default: T) -> float | T:
+    value = table.number(name, default)
+    if value == 0:
+        raise table.wrong(name, "a number above 0")
+    return value
+
+
 def _report(table: _Table) -> Reporting:
     table.only("file")
     if table.content.get("file") == "":
@@ -560,6 +692,11 @@ def _check(workspace: Workspace, top: _Table) -> None:
         _check_no_circle(system, workspace, top)
     _check_named(workspace.evaluation.baseline, names, "evaluation.baseline", top)
     _check_named(workspace.pool.systems, names, "pool.systems", top)
+    if workspace.judging is not None and workspace.judging.collection:
+        known = [collection.name for collection in workspace.collections]
+        if workspace.judging.collection not in known:
+            given = ", ".join(filter(None, known)) or "none, as there is only one"
+            raise top.error(f'judging.collection is "{workspace.judging.collection}", expected {given}.')
     for collection in workspace.collections:
         _check_parts(workspace, collection, top)
     _check_outputs(workspace, top)
@@ -620,6 +757,8 @@ def _check_outputs(workspace: Workspace, top: _Table) -> None:
             "scores.tsv": "the scores",
             "summary.txt": "the summary",
         }
+        if workspace.efficiency is not None:
+            kept |= {"efficiency.json": "the costs", "latencies.tsv": "the latencies"}
         outputs |= {collection.path(name): what for name, what in kept.items()}
     outputs |= {name: "the comparison" for name in ("comparison.json", "comparison.txt")}
     for collection in workspace.collections if workspace.report.file else ():

@@ -12,6 +12,7 @@ import pytest
 
 from cranfield.report.plots import KINDS
 
+from .bench_file import bench
 from .conftest import Cranfield
 
 RUNS = ("bm25.run", "lm.run", "lsi.run")
@@ -35,8 +36,9 @@ def test_every_kind_is_written_and_said_in_a_sentence(
     kind: str, cranfield: Cranfield, files: list[Path], tmp_path: Path
 ) -> None:
     target = tmp_path / "picture.json"
-    query = ("--query", "3") if kind == "gain" else ()
-    outcome = cranfield("plot", kind, *([] if kind == "weights" else files), *query, "-o", target)
+    needed = {"gain": ("--query", "3"), "pareto": ("--costs", bench(tmp_path, bm25=0.2, lm=0.5, lsi=0.4))}
+    more = needed.get(kind, ())
+    outcome = cranfield("plot", kind, *([] if kind == "weights" else files), *more, "-o", target)
     assert outcome.code == 0, outcome.err
     spec = json.loads(target.read_text())
     assert outcome.out == f"{target}: {spec['description']}\n"
@@ -156,6 +158,12 @@ def test_one_query_of_a_curve_and_of_gain(cranfield: Cranfield, files: list[Path
         (("heatmap", "Q", "R", "--query", "1", "-o", "x.json"), "heatmap takes no --query: precision-recall, gain do."),
         (("means", "Q", "R", "--baseline", "R", "-o", "x.json"), "means takes no --baseline: differences, scatter do."),
         (("precision-recall", "Q", "R", "-m", "AP", "-o", "x.json"), "precision-recall takes no -m"),
+        (
+            ("pareto", "Q", "R", "-o", "x.json"),
+            "pareto needs --costs FILE, which cranfield bench --format json writes.",
+        ),
+        (("means", "Q", "R", "--costs", "b.json", "-o", "x.json"), "means takes no --costs: pareto do."),
+        (("pareto", "Q", "R", "--costs", "b.json", "-o", "x.json"), "b.json: there is no such file."),
         (("heatmap", "Q", "no.run", "-o", "x.json"), "no.run: there is no such file."),
         (("heatmap", "-", "-", "-o", "x.json"), "'-' is named twice"),
         (("heatmap", "Q", "R", "-m", "nDGC", "-o", "x.json"), "unknown measure 'nDGC'. Did you mean nDCG?"),

@@ -1,8 +1,7 @@
-"""cranfield report, and the report at the end of cranfield demo."""
+"""cranfield report."""
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from importlib.util import find_spec
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from .bench_file import bench
 from .conftest import Cranfield
 
 drawn = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert-python is not installed")
@@ -101,39 +101,21 @@ def test_standard_input_is_read_once(cranfield: Cranfield, small: Path) -> None:
 
 
 @drawn
-def test_the_demo_ends_with_a_report_twice_in_a_row(
-    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for _ in range(2):
-        result = cranfield("demo")
-        assert result.code == 0
-        assert f"Open {(tmp_path / 'cranfield-demo.html').as_uri()} in a browser." in result.out
-    assert os.listdir(tmp_path) == ["cranfield-demo.html"]
+def test_costs_are_put_beside_the_runs_and_nothing_is_dropped_in_silence(cranfield: Cranfield, small: Path) -> None:
+    costs = bench(small, one=2.0, three=1.0)
+    runs = (small / "one.run", small / "two.run")
+    result = cranfield("report", small / "qrels", *runs, "--costs", costs, "-o", small / "x.html")
+    page = (small / "x.html").read_text()
+    assert result.code == 0 and 'id="efficiency"' in page and "Abacus" in page
+    assert "No costs were measured of two.run." in page
+    assert "Measured, but none of the runs by name or tag: three." in page
+    cranfield("report", small / "qrels", *runs, "-o", small / "x.html")
+    assert 'id="efficiency"' not in (small / "x.html").read_text()
 
 
 @drawn
-def test_the_demo_writes_where_it_is_told(cranfield: Cranfield, tmp_path: Path) -> None:
-    assert cranfield("demo", "-o", str(tmp_path / "x.html")).code == 0
-    assert (tmp_path / "x.html").exists()
-
-
-@drawn
-def test_the_demo_finds_a_place_where_nothing_can_be_written(
-    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    result = cranfield("demo")
-    assert result.code == 0 and os.listdir(tmp_path) == []
-    place = re.search(r"Open file://(\S+) in a browser", result.out)
-    assert place is not None and Path(place[1]).exists()
-
-
-def test_the_demo_works_without_the_extra(
-    cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setitem(sys.modules, "vl_convert", None)
-    result = cranfield("demo")
-    assert result.code == 0 and "0.6875" in result.out and "pip install 'cranfield[plots]'" in result.out
+def test_costs_that_are_none_are_told_before_any_work(cranfield: Cranfield, small: Path) -> None:
+    result = cranfield("report", small / "qrels", small / "one.run", "--costs", small / "one.run")
+    assert result.code == 2 and "one.run: this is no JSON: expected what `cranfield bench --format json`" in result.err
+    result = cranfield("report", small / "qrels", small / "one.run", "--costs", small / "none.json")
+    assert result.code == 2 and "none.json: there is no such file." in result.err

@@ -19,8 +19,10 @@ import pytest
 from cranfield.collection import Document, Topic
 from cranfield.errors import CranfieldError, EvaluationError, MissingExtra
 from cranfield.formats import read_run
+from cranfield.lab.latency import Figure
 from cranfield.measures import parse_measure
 from cranfield.report import page as page_package
+from cranfield.report.costs import Cost, Costs
 from cranfield.report.page import Report, report
 from cranfield.report.page.explorer import (
     DEPTH,
@@ -45,7 +47,8 @@ from cranfield.stats.compare import compare
 HERE = Path(page_package.__file__).parent
 EXAMPLE = HERE.parents[1] / "example"
 RUNS = ("bm25", "lm", "lsi", "titles")
-SECTIONS = ["leaderboard", "comparisons", "pictures", "topics", "unjudged", "ties", "checks", "provenance"]
+SECTIONS = ["leaderboard", "comparisons", "efficiency", "pictures", "topics"]
+SECTIONS += ["unjudged", "ties", "checks", "provenance"]
 EVIL = "</script><script>alert(1)</script>"
 
 pytestmark = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert-python is not installed")
@@ -72,10 +75,10 @@ def synthetic(systems: int, topics: int, seed: int = 1, docs: int = 30) -> Score
 
 @pytest.fixture(scope="module")
 def whole() -> Report:
-    """The report of the example, with texts."""
-    return report(
-        example(), topics=EXAMPLE / "topics.xml", documents=EXAMPLE / "documents.jsonl", command="cranfield x"
-    )
+    """The report of the example, with texts and costs."""
+    costs = Costs(tuple(Cost(name, latency={50: Figure(i + 1.0, i + 0.5, i + 1.5)}) for i, name in enumerate(RUNS)))
+    texts = {"topics": EXAMPLE / "topics.xml", "documents": EXAMPLE / "documents.jsonl"}
+    return report(example(), **texts, command="cranfield x", costs=costs)
 
 
 @pytest.fixture(scope="module")

@@ -21,9 +21,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError, MissingExtra
+from cranfield.lab.latency import Figure
 from cranfield.measures import parse_measure
 from cranfield.report import plots
 from cranfield.report.catalogue import weights_of
+from cranfield.report.costs import Cost, Costs
 from cranfield.report.plots import KINDS, Palette, Plot, colours, function_of
 from cranfield.report.plots.curves import precision_curves
 from cranfield.report.plots.depth import cutoffs_to
@@ -76,11 +78,21 @@ def all_kinds(scores: Scores) -> dict[str, Plot]:
         "means": plots.means(scores),
         "means, several measures": plots.means(scores, ["AP", "RR"]),
         "gain": plots.gain(scores, query=scores.queries[0]),
+        "pareto": plots.pareto(scores, costs_of(scores)),
         **({"differences": plots.differences(scores)} if several else {}),
         **({"scatter": plots.scatter(scores)} if several else {}),
         **({"correlation": plots.correlation(scores)} if several else {}),
         **({"critical-difference": plots.critical_difference(scores)} if several else {}),
     }
+
+
+def costs_of(scores: Scores) -> Costs:
+    """Some latency of each system, and some size of its index."""
+    systems = [
+        Cost(run.name, latency={50: Figure(0.3 * (i % 5 + 1), 0.25, 2.0)}, index_bytes=1000 * (i % 3 + 1))
+        for i, run in enumerate(scores.runs)
+    ]
+    return Costs(tuple(systems), queries=3)
 
 
 def views(view: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -914,9 +926,14 @@ def cranfield_titles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     from cranfield.cli import commands
 
     folder = tmp_path_factory.mktemp("docs")
+    page = (DOCS / "plots.md").read_text()
+    for name, body in re.findall(r"<!-- file (\S+) -->\n+```text\n(.*?)^```", page, re.M | re.S):
+        (folder / name).write_text(body)
     found = {}
-    for line in re.findall(r"^\$ cranfield (plot .*)$", (DOCS / "plots.md").read_text(), re.M):
-        words = [str(EXAMPLE / word) if (EXAMPLE / word).is_file() else word for word in shlex.split(line)]
+    for line in re.findall(r"^\$ cranfield (plot .*)$", page, re.M):
+        words = [
+            next((str(f / word) for f in (EXAMPLE, folder) if (f / word).is_file()), word) for word in shlex.split(line)
+        ]
         at = words.index("-o") + 1
         name, words[at] = words[at], str(folder / "spec.json")
         assert CliRunner().invoke(commands, words, catch_exceptions=False).exit_code == 0

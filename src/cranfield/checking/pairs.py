@@ -49,8 +49,8 @@ def _compared(judged: Checked, other: Checked) -> Iterator[Finding]:
 
 
 def _with_run(judged: Checked, qrels: Qrels, other: Checked, run: Run) -> Iterator[Finding]:
-    docs_judged: set[str] = set(qrels.docs)
-    retrieved: set[str] = set(run.docs)
+    docs_judged: set[str] = set(qrels.docs.tolist())
+    retrieved: set[str] = set(run.docs.tolist())
     if _numbers_by_place(judged, run.queries):
         yield _overlap("query", set(qrels.queries), "run", set(run.queries))
         yield _cranfield_numbers(judged, [], "run")
@@ -142,12 +142,28 @@ def _cranfield_numbers(judged: Checked, topics: list[str], right: str) -> Findin
 
 def _look_alike(ours: set[str], theirs: set[str], any_prefix: bool = False) -> list[tuple[str, str]]:
     """Ids that are the same but for zeros in front, case, or (if asked) a prefix such as `wt09-`."""
-    known = {_simplified(one, any_prefix): one for one in sorted(theirs)}
-    pairs = ((one, known.get(_simplified(one, any_prefix))) for one in sorted(ours))
-    return [(one, other) for one, other in pairs if other is not None]
+    wanted = dict(zip(ours, _simplified(ours, any_prefix), strict=True))
+    simple = set(wanted.values())
+    known: dict[str, str] = {}
+    for one, plain in zip(theirs, _simplified(theirs, any_prefix), strict=True):
+        if plain in simple:
+            known[plain] = max(one, known.get(plain, one))
+    return [(one, known[wanted[one]]) for one in sorted(ours) if wanted[one] in known]
 
 
-def _simplified(text: str, any_prefix: bool) -> str:
-    if any_prefix:
-        text = re.sub(r"^.*[^0-9](?=[0-9]+$)", "", text)
-    return re.sub(r"(?<![0-9])0+(?=[0-9])", "", text.strip().lower())
+def _simplified(texts: set[str], any_prefix: bool) -> list[str]:
+    """Ids in lower case, without zeros in front of numbers.
+
+    >>> _simplified({"WT09-007"}, False), _simplified({"WT09-007"}, True)
+    (['wt9-7'], ['7'])
+    """
+    bare = [_PREFIX.sub("", text) for text in texts] if any_prefix else list(texts)
+    joined = "\n".join(bare)
+    if joined.count("\n") < len(bare):
+        # a run has a hundred thousand ids: all at once takes a tenth of the time
+        return [text.strip() for text in _ZEROS.sub("", joined.lower()).split("\n")]
+    return [_ZEROS.sub("", text.strip().lower()) for text in bare]
+
+
+_PREFIX = re.compile(r"^.*[^0-9](?=[0-9]+$)")
+_ZEROS = re.compile(r"(?<![0-9])0+(?=[0-9])")

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def command(folder: str, jobs: int | None, dry_run: bool, force: bool, quiet: bool) -> None:
     """Make what the cranfield.toml of a folder asks for and is missing.
 
-    Index, runs, pool, scores, comparison and report, as far as they are not there or what they are made of has changed.
+    Index, runs, pool, scores, comparison and report, as far as they are not there or what they are made of has changed;
+    with a table [efficiency] also what systems cost, measured while nothing else is made.
     It may be interrupted at any time, and goes on from there the next time. What fails does not stop the rest.
 
     \b
@@ -43,11 +44,11 @@ def command(folder: str, jobs: int | None, dry_run: bool, force: bool, quiet: bo
             echo(f"{step.output}: {'unchanged' if step.why is None else f'to be made ({step.why})'}\n")
         return
     told = perform(workspace, jobs=jobs, force=force)
-    events = list(told if quiet else _shown(told, workspace))
-    _conclude(workspace, events, quiet)
+    events = list(told if quiet else shown(told, workspace))
+    conclude(workspace, events, quiet)
 
 
-def _conclude(workspace: Workspace, events: Sequence[Event], quiet: bool) -> None:
+def conclude(workspace: Workspace, events: Sequence[Event], quiet: bool) -> None:
     """Say what was found and where the report is; and what went wrong, if anything did."""
     from cranfield.experiment.performing import outcome
 
@@ -96,7 +97,7 @@ def listed_plainly(names: Sequence[str]) -> str:
     return listed(names).replace("'", "")
 
 
-def _shown(events: Iterator[Event], workspace: Workspace) -> Iterator[Event]:
+def shown(events: Iterator[Event], workspace: Workspace) -> Iterator[Event]:
     """The same events, with a bar on a terminal, or a line for each thing made elsewhere."""
     if not sys.stderr.isatty():
         for event in events:

@@ -23,6 +23,7 @@ from cranfield.errors import InputError
 from cranfield.report.plots import KINDS, function_of
 
 if TYPE_CHECKING:
+    from cranfield.report.costs import Costs
     from cranfield.scores import Evaluator, Scores
 
 FORMATS = ("svg", "png", "pdf", "html", "json")
@@ -44,6 +45,7 @@ Example:
   cranfield plot precision-recall qrels.txt bm25.run lm.run -o curves.svg
   cranfield plot differences qrels.txt bm25.run lm.run -m AP -o bars.png
   cranfield plot gain qrels.txt bm25.run lm.run --query 1 -o gain.html
+  cranfield plot pareto qrels.txt *.run --costs bench.json -o front.svg
   cranfield plot weights -m P@10 -m "RBP(p=0.8)" -o weights.pdf
 """
 
@@ -64,6 +66,8 @@ Example:
     type=click.IntRange(1, 100_000),
     help="How many ranks. [default: 10 for plane, 20 for gain and weights, 100 for cutoffs]",
 )
+@click.option("--costs", metavar="FILE", help="For pareto: what cranfield bench --format json wrote.")
+@click.option("--percentile", type=int, help="For pareto, of latencies: 50, 90, 95 or 99. [default: 50]")
 @click.option("--level", type=float, help="Confidence of the intervals of means. [default: 0.95]")
 @click.option("--alpha", type=float, help="Significance level of critical-difference. [default: 0.05]")
 @click.option("--dpi", type=click.IntRange(10, 1200), default=300, show_default=True, help="Resolution of PNG.")
@@ -90,16 +94,21 @@ def command(
     baseline: str | None,
     points: int | None,
     depth: int | None,
+    costs: str | None,
+    percentile: int | None,
     level: float | None,
     alpha: float | None,
     **evaluation: Any,
 ) -> None:
     draw = function_of(kind)
-    given = {"query": query, "baseline": baseline, "points": points, "depth": depth, "level": level, "alpha": alpha}
+    given: dict[str, Any] = {"query": query, "baseline": baseline, "points": points, "depth": depth, "level": level}
+    given |= {"alpha": alpha, "costs": costs, "percentile": percentile}
     options = {name: value for name, value in given.items() if value is not None}
     named = split_measures(measures)
     _require_options(kind, [*options, *(["measures"] if named else [])])
     target, form = _target(kind, output, format_)
+    if "costs" in signature(draw).parameters:
+        options["costs"] = _costs(kind, costs)
     if kind == "weights":
         if files and not quiet:
             click.echo("weights of ranks depend on no judgments and no run: the files are not read.", err=True)
@@ -138,6 +147,15 @@ def _target(kind: str, output: str | None, format_: str | None) -> tuple[str, st
     form = format_ or ("svg" if output == "-" else format_of(output))
     require_format(form)
     return output, form
+
+
+def _costs(kind: str, file: str | None) -> Costs:
+    """What systems cost, which some kinds cannot do without."""
+    from cranfield.report.costs import read_costs
+
+    if file is None:
+        raise click.UsageError(f"{kind} needs --costs FILE, which cranfield bench --format json writes.")
+    return read_costs(file)
 
 
 def _evaluated(

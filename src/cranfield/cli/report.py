@@ -35,6 +35,7 @@ from cranfield.errors import CranfieldError, InputError
 @click.option("--baseline", metavar="RUN", multiple=True, help="Compare with this run, by file or name; repeatable.")
 @click.option("--topics", metavar="FILE", help="Texts of topics, to be shown with them.")
 @click.option("--documents", metavar="FILE", help="Texts of documents, to be shown in rankings.")
+@click.option("--costs", metavar="FILE", help="What systems cost, as cranfield bench --format json writes it.")
 @click.option(
     "--alpha",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -59,6 +60,7 @@ def command(
     baseline: tuple[str, ...],
     topics: str | None,
     documents: str | None,
+    costs: str | None,
     alpha: float,
     seed: int,
     run_format: str | None,
@@ -71,21 +73,25 @@ def command(
     """Write a page with everything there is to say of an evaluation.
 
     One HTML file that needs no network: summary, leaderboard, comparisons, pictures, topics one by one with two
-    rankings side by side, unjudged documents, ties, what checks find, and what the figures rest on.
+    rankings side by side, unjudged documents, ties, what checks find, and what the figures rest on; with --costs also
+    what each system costs. Systems are told by the names of runs, with or without their ending, or by their tags.
 
     \b
     Example:
       cranfield report qrels.txt bm25.run lm.run -o report.html
       cranfield report qrels.txt bm25.run lm.run --baseline bm25.run --topics topics.xml --documents documents.jsonl
+      cranfield report qrels.txt bm25.run lm.run --costs bench.json
     """
     from cranfield.formats import read_qrels, read_run
+    from cranfield.report.costs import read_costs
     from cranfield.report.page import report, require_pictures
     from cranfield.scores import Evaluator
 
     files = _with_baselines(runs, baseline)
-    if [qrels, *files, against, topics, documents].count("-") > 1:
+    if [qrels, *files, against, topics, documents, costs].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
     require_pictures()
+    measured = None if costs is None else read_costs(costs)
     duplicates = conventions["on_duplicate"]
     evaluator = Evaluator(
         read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=duplicates),
@@ -108,6 +114,7 @@ def command(
         seed=seed,
         command=shlex.join(["cranfield", *sys.argv[1:]]),
         grade_words=grade_words,
+        costs=measured,
     )
     page.save(output)
     if not quiet:

@@ -13,6 +13,8 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
+from cranfield.errors import CranfieldError
+
 PATIENCE = 0.5  # seconds that a step waits before it is worth while to start another process for it
 
 
@@ -79,14 +81,14 @@ class _Worker:
     def __init__(self, folder: Path, heard: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]]) -> None:
         self.task: dict[str, Any] | None = None
         self.since: float | None = None  # when it was ready for, or given, what it is busy with
-        self.process = subprocess.Popen(
-            # -P: what lies in the folder is no module of ours
-            [sys.executable, "-P", "-m", "cranfield.experiment.worker"],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=folder,
-            env=_environment(),
-        )
+        # -P: what lies in the folder is no module of ours
+        command = [sys.executable, "-P", "-m", "cranfield.experiment.worker"]
+        try:
+            self.process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=_environment()
+            )
+        except OSError as error:
+            raise CranfieldError(f"{sys.executable} cannot be started: {error.strerror or error}.") from None
         self.listener = threading.Thread(target=self._listen, args=(heard,), daemon=True)
         self.listener.start()
 

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -19,28 +16,26 @@ from cranfield.collection import Run
 from cranfield.errors import CranfieldError
 from cranfield.experiment.asking import Progress
 from cranfield.experiment.header import header
-from cranfield.formats import read_qrels, read_run
+from cranfield.experiment.measuring import make_efficiency
+from cranfield.experiment.reading import HERE, engine_options, index_in, learned_from, queries_of, scores_of
+from cranfield.experiment.summary import compared, summary
+from cranfield.formats import read_run
 from cranfield.formats.files import RUN_WRITERS
 from cranfield.fusion import fuse
 from cranfield.fusion.recipe import recipe_of
 from cranfield.ids import id_bytes
-from cranfield.lab.engines import Options, masked, open_engine
-from cranfield.lab.index import Index, build
-from cranfield.lab.systems import query_text, relevant_documents, system_named
+from cranfield.lab.engines import masked, open_engine
+from cranfield.lab.index import build
+from cranfield.lab.systems import system_named
 from cranfield.opening import writing
 from cranfield.report import comparison as comparing
 from cranfield.report import evaluation
 from cranfield.report.page import report
-from cranfield.report.page.material import Material
-from cranfield.report.page.summary import percent
-from cranfield.scores import TOP, Evaluator, Scores
-from cranfield.stats.compare import Comparison, compare
 from cranfield.wording import counted, listed
-from cranfield.workspace import Collection, Workspace
+from cranfield.workspace import Collection
 
 Task = Mapping[str, Any]
 Notes = list[str]  # what a user should know of what was made
-HERE = Workspace(Path(), (), ())
 WIDTH = 100
 
 
@@ -62,12 +57,11 @@ def make_index(task: Task, into: Path) -> Notes:
 def make_search(task: Task, into: Path) -> Notes:
     """The run of a system of ours."""
     settings = task["settings"]
-    system, index, queries = system_named(settings["system"]), _index(settings["index"]), _queries(settings)
-    learned = None if settings["feedback"] is None else relevant_documents(read_qrels(settings["feedback"]))
-    run = system.search(index, queries, settings["depth"], learned)
+    system, index, queries = system_named(settings["system"]), index_in(settings["index"]), queries_of(settings)
+    run = system.search(index, queries, settings["depth"], learned_from(settings))
     chain = [{"name": system.model.name, "method": settings["system"], **_parameters(system.model)}]
-    if system.feedback is not None:
-        chain.append({"name": system.feedback.name, **_parameters(system.feedback)})
+    after = [stage for stage in (system.feedback, system.diversity) if stage is not None]
+    chain += [{"name": stage.name, **_parameters(stage)} for stage in after]
     indexing = {
         "tokenizer": "words of two or more letters or digits, in lower case",
         "stemmer": index.analysis.stemmer,
@@ -76,16 +70,14 @@ def make_search(task: Task, into: Path) -> Notes:
     }
     method = {"indexing": indexing, "query fields": settings["fields"], "retrieval": chain}
     _write(task, run, into, method)
-    return _nothing_found(queries, run)
+    return [*run.notes, *_nothing_found(queries, run)]
 
 
 def make_engine(task: Task, into: Path) -> Notes:
     """The run of an engine, which indexes the documents first if it is to."""
     settings = task["settings"]
-    given = {name: tuple(value) if isinstance(value, list) else value for name, value in settings["options"].items()}
-    options: Any = {"source": str(settings["documents"].get("documents", "")), **given}
-    queries, progress = _queries(settings), Progress.of(task)
-    engine = open_engine(settings["url"], Options(**options))
+    queries, progress = queries_of(settings), Progress.of(task)
+    engine = open_engine(settings["url"], engine_options(settings))
     notes: Notes = []
     try:
         if settings["indexed"] and not progress.indexed:
@@ -122,17 +114,6 @@ def make_fusion(task: Task, into: Path) -> Notes:
     chain = [{"name": recipe.method.name, "method": recipe.described, "interpolates": list(runs)}]
     _write(task, fused, into, {"retrieval": chain})
     return list(fused.notes)
-
-
-@lru_cache(maxsize=1)
-def _index(folder: str) -> Index:
-    """An index, opened once for all systems; it is made once at most, and before."""
-    return Index.open(folder)
-
-
-def _queries(settings: Mapping[str, Any]) -> dict[str, str]:
-    topics = HERE.topics(Collection(**settings["source"]))
-    return {topic.id: query_text(topic, settings["fields"]) for topic in topics}
 
 
 def _parameters(part: Any) -> dict[str, Any]:
@@ -214,7 +195,7 @@ def _line(content: Mapping[str, Any]) -> bytes:
 
 def make_scores(task: Task, into: Path) -> Notes:
     """The value of every system, measure and topic, as `cranfield eval -q --format tsv` prints them."""
-    scores = _scores(task["settings"])
+    scores = scores_of(task["settings"])
     with writing(into / "scores.tsv") as out:
         for text in evaluation.as_tsv(evaluation.blocks(scores, True, None), None):
             out.write(text.encode("utf-8", "surrogateescape"))
@@ -224,8 +205,8 @@ def make_scores(task: Task, into: Path) -> Notes:
 def make_comparison(task: Task, into: Path) -> Notes:
     """Which system is better, by how much and how sure, on all collections; as data and as text."""
     settings = task["settings"]
-    tables = {name: _scores(own) for name, own in settings["collections"].items()}
-    found = _compared(tables if len(tables) > 1 else next(iter(tables.values())), settings)
+    tables = {name: scores_of(own) for name, own in settings["collections"].items()}
+    found = compared(tables if len(tables) > 1 else next(iter(tables.values())), settings)
     for file, text in (
         ("comparison.json", comparing.as_text(found, "json", comparing.View(False, None, True), WIDTH, False)),
         ("comparison.txt", comparing.as_text(found, "table", comparing.View(False, None, False), WIDTH, False)),
@@ -238,7 +219,7 @@ def make_comparison(task: Task, into: Path) -> Notes:
 def make_report(task: Task, into: Path) -> Notes:
     """The page about one collection."""
     settings = task["settings"]
-    scores = _scores(settings)
+    scores = scores_of(settings)
     texts = Collection(**settings["texts"])
     page = report(
         scores,
@@ -248,105 +229,21 @@ def make_report(task: Task, into: Path) -> Notes:
         alpha=settings["alpha"],
         seed=settings["options"]["seed"],
         command="cranfield experiment",
+        costs=settings.get("costs"),
+        date="",  # so that the same experiment always gives the same page
     )
-    with writing(into / Path(task["outputs"][0]).name) as out:
-        out.write(undated(page.html).encode())
+    page.save(into / Path(task["outputs"][0]).name)
     return []
-
-
-def undated(page: str) -> str:
-    """A page without the date on which it was made, so that the same experiment always gives the same page."""
-    moment = r"\d{4}-\d\d-\d\d \d\d:\d\d UTC"
-    page = re.sub(rf"<dt>Date</dt>\s*<dd>{moment}</dd>", "", page, count=1)
-    return re.sub(rf"cranfield report, {moment}", "cranfield experiment", page, count=1)
 
 
 def make_summary(task: Task, into: Path) -> Notes:
     """What was found, in three sentences."""
     settings = task["settings"]
-    scores = _scores(settings)
+    scores = scores_of(settings)
     with writing(into / "summary.txt") as out:
-        for sentence in sentences(scores, settings):
+        for sentence in summary(scores, settings):
             out.write(f"{sentence}\n".encode("utf-8", "surrogateescape"))
     return []
-
-
-def sentences(scores: Scores, settings: Mapping[str, Any]) -> Iterator[str]:
-    """Who leads; what may be said of differences; how much nobody judged."""
-    material = Material(scores, tuple(settings["baseline"]))
-    means, names, label = material.means, material.systems, material.main.label
-    first, *rest = material.ranked
-    found = scores.interval(material.main_label, scores.runs[first].name)
-    within = f" [{found.low:.3f}, {found.high:.3f}]" if found else ""
-    where = f" of {settings['title']}" if settings["title"] else ""
-    behind = f"; {names[rest[0]]} follows with {means[rest[0]]:.4f}" if rest else ""
-    who = f"{names[first]} leads with" if rest and material.main.measure.is_quality else f"{names[first]} has"
-    over = f"{counted(len(names), 'system')} on {counted(len(material.topics), 'topic')}{where}"
-    if math.isnan(means[first]):
-        yield f"{over}: no topic was evaluated."
-        return
-    yield f"{over}: {who} {label} {means[first]:.4f}{within}{behind}."
-    yield _claim(scores, settings, material)
-    yield _unjudged(scores)
-
-
-def _claim(scores: Scores, settings: Mapping[str, Any], material: Material) -> str:
-    if len(scores.runs) < 2:
-        return "With one system there is nothing to compare."
-    try:
-        found = _compared(scores, settings)
-    except CranfieldError as error:
-        return f"Systems were not compared: {error}"
-    told = [c for c in found.claims if c.measure == material.main_label and c.kind in ("claim", "no claim")]
-    if not told:
-        return "Nothing may be claimed of differences between systems."
-    # that of the leader if there is one, without what it would take to say more
-    leader = scores.runs[material.ranked[0]].name
-    text = next((c.text for c in told if leader in (c.system, c.reference)), told[0].text)
-    return re.split(r"(?<=\)\.) (?=[A-Z])", text, maxsplit=1)[0]
-
-
-def _unjudged(scores: Scores) -> str:
-    shares = {run.name: scores.unjudged(TOP, run.name) for run in scores.runs}
-    known = {name: share for name, share in shares.items() if share == share}
-    if not known or max(known.values()) == 0:
-        return f"Every document in the top {TOP} is judged."
-    low, high = min(known.values()), max(known.values())
-    most = max(known, key=lambda name: known[name])
-    if percent(low) == percent(high):
-        return f"{percent(high)} of the top {TOP} is unjudged."
-    return f"{percent(low)} to {percent(high)} of the top {TOP} is unjudged, most for {most}."
-
-
-def _scores(settings: Mapping[str, Any]) -> Scores:
-    evaluator = Evaluator(HERE.qrels(Collection(**settings["source"])), settings["measures"], **settings["options"])
-    formats = settings["formats"]
-    scored = [evaluator.score(file, name, formats.get(name)) for name, file in settings["runs"].items()]
-    return evaluator.scores(scored)
-
-
-def _compared(scores: Any, settings: Mapping[str, Any]) -> Comparison:
-    """A comparison by the measures that tell good systems from bad ones, topic by topic."""
-    some: Scores = next(iter(scores.values())) if isinstance(scores, dict) else scores
-    told = zip(some.labels, some.measures, strict=True)
-    measures = [label for label, m in told if m.is_quality and m.aggregate == "mean" and not label.startswith("Judged")]
-    if not measures:
-        raise CranfieldError("no measure asked for says which system is better, topic by topic.")
-    return compare(
-        scores,
-        settings["baseline"] or None,
-        measures=measures,
-        test=settings["test"],
-        correction=settings["correction"],
-        alpha=settings["alpha"],
-        resamples=settings["resamples"],
-        seed=_seed(settings),
-    )
-
-
-def _seed(settings: Mapping[str, Any]) -> int:
-    own = settings if "options" in settings else next(iter(settings["collections"].values()))
-    return int(own["options"]["seed"])
 
 
 def _file_or(text: str | None, read: Callable[[], Any]) -> Any:
@@ -363,6 +260,7 @@ MAKERS: Mapping[str, Callable[[Task, Path], Notes]] = {
     "engine": make_engine,
     "fuse": make_fusion,
     "pool": make_pool,
+    "efficiency": make_efficiency,
     "scores": make_scores,
     "comparison": make_comparison,
     "report": make_report,

@@ -9,7 +9,7 @@ from cranfield.analysis import Analysis
 from cranfield.errors import CranfieldError, InputError
 from cranfield.experiment.crew import PATIENCE, Crew
 from cranfield.experiment.stamps import Stamp, Store, digest_of_source
-from cranfield.experiment.steps import Step, evaluating, searching, usable, without_baseline
+from cranfield.experiment.steps import Step, evaluating, measuring, searching, usable, without_baseline
 from cranfield.fusion.recipe import recipe_of
 from cranfield.lab.engines import engine_url, is_url
 from cranfield.lab.systems import system_named
@@ -53,6 +53,7 @@ def perform(workspace: Workspace, *, jobs: int | None = None, force: bool = Fals
     with store.opened(), Crew(workspace.folder, asked or cores(), 0 if jobs else PATIENCE) as crew:
         course = _Course(store, crew, force)
         yield from course.take(searching(workspace))
+        yield from course.take(measuring(workspace, course.there))
         yield from course.lost_baselines()
         yield from course.take(evaluating(workspace, course.there))
 
@@ -62,10 +63,9 @@ def plan(workspace: Workspace, *, force: bool = False) -> list[Planned]:
     check(workspace)
     store = Store(workspace)
     known = _Digests(workspace)
-    first = searching(workspace)
     made: set[str] = set()
     planned = []
-    for step in [*first, *evaluating(workspace, usable(first))]:
+    for step in _all_steps(workspace):
         why = _reason(store, step, known, made, force)
         if why is not None:
             made.update(step.outputs)
@@ -78,8 +78,14 @@ def plan(workspace: Workspace, *, force: bool = False) -> list[Planned]:
 
 def number_of_steps(workspace: Workspace) -> int:
     """How many outputs an experiment has if nothing fails."""
+    return len(_all_steps(workspace))
+
+
+def _all_steps(workspace: Workspace) -> list[Step]:
+    """The steps of an experiment of which none fails."""
     first = searching(workspace)
-    return len(first) + len(evaluating(workspace, usable(first)))
+    first += measuring(workspace, usable(first))
+    return [*first, *evaluating(workspace, usable(first))]
 
 
 def check(workspace: Workspace) -> None:
@@ -111,7 +117,9 @@ def _checks(workspace: Workspace) -> Iterator[tuple[str, Exception]]:
 
 def _check_system(system: object) -> None:
     if isinstance(system, Search):
-        system_named(system.system)
+        if system_named(system.system).is_dense:
+            hint = f'make its run with `cranfield search` and name that: {system.name} = {{ run = "FILE" }}'
+            raise CranfieldError(f"dense compares vectors, which a workspace does not name; {hint}.")
     elif isinstance(system, Fusion):
         recipe = recipe_of(
             system.method, len(system.uses), norm=system.norm, weights=system.weights, params=system.params

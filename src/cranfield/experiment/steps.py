@@ -40,6 +40,13 @@ def searching(workspace: Workspace) -> list[Step]:
     return [step for collection in workspace.collections for step in _searching(workspace, collection)]
 
 
+def measuring(workspace: Workspace, there: Container[str]) -> list[Step]:
+    """What systems cost, where that is asked for: steps to be taken while no other is."""
+    if workspace.efficiency is None:
+        return []
+    return [step for collection in workspace.collections for step in _measuring(workspace, collection, there)]
+
+
 def evaluating(workspace: Workspace, there: Container[str]) -> list[Step]:
     """What is made of the runs that are there: pools, scores, summaries, the comparison, reports."""
     steps = [step for collection in workspace.collections for step in _evaluating(workspace, collection, there)]
@@ -133,6 +140,49 @@ def _engine(workspace: Workspace, collection: Collection, system: Engine, output
     return Step("engine", (output,), settings, tuple(dict.fromkeys((*inputs, *texts))), alone=str(settings["url"]))
 
 
+def _measuring(workspace: Workspace, collection: Collection, there: Container[str]) -> Iterator[Step]:
+    """Latencies and indexing of the systems that search, as far as their runs could be made."""
+    load = workspace.efficiency
+    assert load is not None
+    runs = _runs_there(workspace, collection, there)
+    own = [step for step in _searching(workspace, collection) if step.kind in ("search", "engine")]
+    measured = {str(step.settings["tag"]): step for step in own if step.name in runs.values()}
+    if not measured:
+        return
+    indexes = [step for step in _searching(workspace, collection) if step.kind == "index"]
+    settings = {
+        "systems": {
+            name: {"kind": step.kind, **_less(step.settings, "about", "depth")} for name, step in measured.items()
+        },
+        "unmeasured": dict(_unmeasured(workspace, runs)),
+        "load": {part: getattr(load, part) for part in ("repetitions", "warm_up", "seconds", "rate")},
+        "clients": list(load.clients),
+        "depth": load.depth,
+        "seed": workspace.seed,
+        "baseline": next((name for name in workspace.evaluation.baseline if name in measured), None),
+        "index": indexes[0].settings if indexes and load.indexing else None,
+    }
+    inputs = tuple(dict.fromkeys(file for step in (*indexes, *measured.values()) for file in step.inputs))
+    uses = tuple(dict.fromkeys((*(step.name for step in indexes), *(step.name for step in measured.values()))))
+    outputs = (collection.path("efficiency.json"), collection.path("latencies.tsv"))
+    yield Step("efficiency", outputs, settings, inputs, uses, alone="this machine")
+
+
+def _unmeasured(workspace: Workspace, runs: Container[str]) -> Iterator[tuple[str, str]]:
+    """The systems that have no costs of their own, and why."""
+    for system in workspace.systems:
+        if isinstance(system, Given):
+            yield system.name, "a run that was given"
+        elif isinstance(system, Fusion):
+            yield system.name, "a fusion of runs"
+        elif system.name not in runs:
+            yield system.name, "its run could not be made"
+
+
+def _less(settings: Settings, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in settings.items() if name not in names}
+
+
 def _evaluating(workspace: Workspace, collection: Collection, there: Container[str]) -> Iterator[Step]:
     runs = _runs_there(workspace, collection, there)
     pooled = [name for name in workspace.pool.systems or runs if name in runs]
@@ -152,6 +202,9 @@ def _evaluating(workspace: Workspace, collection: Collection, there: Container[s
     if without_baseline(workspace, there):
         return
     comparing = {**scoring, **_design(workspace)}
+    costs = collection.path("efficiency.json")
+    if workspace.efficiency is not None and costs in there:
+        comparing, uses = {**comparing, "costs": costs}, (*uses, costs)
     what = {"title": collection.title or collection.name}
     yield Step("summary", (collection.path("summary.txt"),), {**comparing, **what}, inputs, uses)
     if workspace.report.file:

@@ -15,14 +15,17 @@ from cranfield.collection import Document, Run, Topic
 from cranfield.errors import MissingExtra
 from cranfield.formats import read_documents, read_topics
 from cranfield.opening import expand, writing
+from cranfield.report.costs import Costs, read_costs
 from cranfield.report.page import explorer as topics_page
 from cranfield.report.page import provenance as rests_on
 from cranfield.report.page.comparisons import comparisons
+from cranfield.report.page.efficiency import efficiency, picture_of
+from cranfield.report.page.efficiency import summary as costs_summary
 from cranfield.report.page.explorer import Explorer
 from cranfield.report.page.html import Content, Html, escaped, joined, paragraphs, tag
 from cranfield.report.page.leaderboard import leaderboard
 from cranfield.report.page.material import Material, named_baselines
-from cranfield.report.page.pictures import Pictures, figures, palette_of, pictures, system_filter
+from cranfield.report.page.pictures import Picture, figures, palette_of, pictures, system_filter
 from cranfield.report.page.summary import heading, sentences, title
 from cranfield.report.page.ties import ties
 from cranfield.report.page.unjudged import Range, bounds_of, can_be_bounded, unjudged
@@ -66,31 +69,40 @@ def report(
     seed: int = 1,
     command: str = "",
     grade_words: Mapping[str, float] = GRADE_WORDS,
+    costs: str | os.PathLike[str] | Costs | None = None,
+    date: str | None = None,
 ) -> Report:
     """A page with everything there is to say of these scores: who is best, how sure that is, and where.
 
     `baseline` names the run or runs that others are compared with; without it all are compared with each other.
     `topics` and `documents` are files, or what was read from them: then the page shows texts instead of ids alone.
+    `costs` is what `cranfield bench --format json` wrote. `date` is now unless given; an empty one is left out, so that
+    the same evaluation always gives the same page.
     """
     require_pictures()
-    material = Material(scores, named_baselines(baseline), command, alpha, seed, grade_words)
+    measured = read_costs(costs) if isinstance(costs, (str, os.PathLike)) else costs
+    material = Material(scores, named_baselines(baseline), command, alpha, seed, grade_words, measured)
+    moment = rests_on.now() if date is None else date
     ends = topics_page.ends_of(material)
     texts = [file for one in (topics, documents) for file in _files(one)]
     checked = rests_on.checked_files(material, texts)
     explorer, bounds = _read_once_more(material, topics_page.chosen_queries(material, ends), _runs_in(checked))
     explorer = _with_texts(explorer, topics, documents)
     drawn = pictures(material)
+    front = None if measured is None else picture_of(material, measured)
     sections = [
         ("leaderboard", "Leaderboard", leaderboard(material)),
         ("comparisons", "Comparisons", comparisons(material)),
+        *([] if measured is None else [("efficiency", "Efficiency", efficiency(material, measured, front))]),
         ("pictures", "Pictures", joined([system_filter(material), figures(drawn)], "\n")),
         ("topics", "Topics", _topics(explorer, ends)),
         ("unjudged", "Unjudged documents", unjudged(material, bounds)),
         ("ties", "Ties", ties(material)),
         ("checks", "Checks", rests_on.checks(material, checked, texts)),
-        ("provenance", "Provenance", rests_on.provenance(material, texts)),
+        ("provenance", "Provenance", rests_on.provenance(material, texts, moment)),
     ]
-    return Report(title(material), _page(material, sections, _data(material, drawn, explorer)))
+    shown = drawn.drawn if front is None else (front, *drawn.drawn)
+    return Report(title(material), _page(material, sections, _data(material, shown, explorer), moment))
 
 
 def require_pictures() -> None:
@@ -160,10 +172,10 @@ def _topics(explorer: Explorer, ends: topics_page.Ends) -> Html:
     return joined(parts, "\n")
 
 
-def _data(material: Material, drawn: Pictures, explorer: Explorer) -> Html:
+def _data(material: Material, shown: Sequence[Picture], explorer: Explorer) -> Html:
     """What the script works with."""
     content = {
-        "pictures": {picture.kind: picture.spec for picture in drawn.drawn},
+        "pictures": {picture.kind: picture.spec for picture in shown},
         "config": CONFIG | {"aria": False},
         "palette": [list(entry) for entry in palette_of(material)],
         "explorer": topics_page.as_data(explorer),
@@ -172,9 +184,10 @@ def _data(material: Material, drawn: Pictures, explorer: Explorer) -> Html:
     return Html(in_script(text))
 
 
-def _page(material: Material, sections: Sequence[tuple[str, str, Html]], data: Html) -> str:
+def _page(material: Material, sections: Sequence[tuple[str, str, Html]], data: Html, date: str) -> str:
     here = files(__package__)
     style, script = ((here / name).read_text("utf-8") for name in ("page.css", "page.js"))
+    answer, *more = sentences(material)
     links = [tag("li", tag("a", name, href=f"#{place}")) for place, name, _ in sections]
     body = [
         tag("section", tag("h2", name, id=f"h-{place}"), content, id=place, aria_labelledby=f"h-{place}")
@@ -186,8 +199,8 @@ def _page(material: Material, sections: Sequence[tuple[str, str, Html]], data: H
         style=f"{style}\n{DARK}",
         links=tag("ul", *links),
         heading=escaped(heading(material)),
-        made=escaped(f"cranfield report, {rests_on.now()}"),
-        summary=paragraphs(sentences(material)),
+        made=escaped(f"cranfield report, {date}" if date else material.command or "cranfield report"),
+        summary=paragraphs([answer, *costs_summary(material), *more]),
         sections=joined(body, "\n"),
         data=data,
         runtime=runtime(),

@@ -61,6 +61,11 @@ def bullets(items: Iterable[Content], **attributes: str) -> Html:
     return tag("ul", *entries, **attributes) if entries else Html("")
 
 
+def facts_list(facts: Iterable[tuple[str, Content]]) -> Html:
+    """Facts with their names."""
+    return tag("dl", *(joined([tag("dt", name), tag("dd", value)]) for name, value in facts))
+
+
 def table(
     caption: Content,
     header: Sequence[Content],

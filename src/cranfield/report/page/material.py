@@ -14,6 +14,7 @@ from cranfield.choices import GRADE_WORDS
 from cranfield.collection import Floats, Run
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.judged import JudgedRun
+from cranfield.report.costs import Costs
 from cranfield.report.plots.theme import Palette, colours
 from cranfield.report.plots.values import Column, by_mean, column, means_of, names, topics
 from cranfield.scores import RunScores, Scores
@@ -32,6 +33,7 @@ class Material:
     alpha: float = 0.05
     seed: int = 1
     grade_words: Mapping[str, float] = field(default_factory=lambda: GRADE_WORDS)
+    costs: Costs | None = None
 
     def __post_init__(self) -> None:
         known = [run.name for run in self.scores.runs]

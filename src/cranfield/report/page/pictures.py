@@ -123,13 +123,14 @@ def _dividing_query(material: Material) -> str:
 
 def figures(found: Pictures) -> Html:
     """A place for each picture, with its title, its remark and a sentence for those who cannot see it."""
-    parts = [_figure(picture) for picture in found.drawn]
+    parts = [figure_of(picture) for picture in found.drawn]
     if found.missing:
         parts += [paragraphs(["Not drawn:"]), bullets(found.missing)]
     return joined(parts, "\n")
 
 
-def _figure(picture: Picture) -> Html:
+def figure_of(picture: Picture) -> Html:
+    """The place of one picture."""
     kind, plot = picture.kind, picture.plot
     # the sentence is there for everybody until the picture is, and for screen readers ever after
     place = tag("div", paragraphs([plot.alt]), class_="plot", id=f"plot-{kind}", data_kind=kind)

@@ -13,7 +13,7 @@ from cranfield.checking import Checked, Finding, Pair, check_file, pair_up
 from cranfield.collection import Origin
 from cranfield.core import in_use
 from cranfield.opening import Input
-from cranfield.report.page.html import Content, Html, bullets, escaped, joined, paragraphs, table, tag
+from cranfield.report.page.html import Content, Html, bullets, escaped, facts_list, joined, paragraphs, table, tag
 from cranfield.report.page.material import FEW, Material
 from cranfield.wording import counted, listed
 
@@ -101,17 +101,17 @@ def _findings(what: str, findings: Sequence[Finding]) -> Html | None:
 # Provenance
 
 
-def provenance(material: Material, texts: Sequence[str]) -> Html:
-    """Everything needed to make the same report again."""
+def provenance(material: Material, texts: Sequence[str], date: str) -> Html:
+    """Everything needed to make the same report again; without a date, nothing that changes from one to the next."""
     scores = material.scores
     parts = [_files_table(material, texts)]
     parts.append(tag("h3", "Queries left out"))
     parts.append(bullets(_coverage(material)))
     parts.append(tag("h3", "Conventions"))
-    parts.append(_list([(name.replace("_", " "), str(value)) for name, value in scores.conventions.items()]))
+    parts.append(facts_list([(name.replace("_", " "), str(value)) for name, value in scores.conventions.items()]))
     if scores.notes:
         parts += [tag("h3", "Notes"), bullets(scores.notes)]
-    parts += [tag("h3", "Made by"), _facts(material)]
+    parts += [tag("h3", "Made by"), _facts(material, date)]
     return joined(parts, "\n")
 
 
@@ -123,6 +123,8 @@ def _files_table(material: Material, texts: Sequence[str]) -> Html:
         for origin, kind in zip(origins, what, strict=True)
     ]
     rows += [[escaped(file), "texts", "", tag("code", digest(file))] for file in texts]
+    costs = material.costs.file if material.costs is not None else ""
+    rows += [[escaped(costs), "costs", "json", tag("code", digest(costs))]] if os.path.isfile(costs) else []
     if not rows:
         return paragraphs(["Judgments and runs were given from memory, not from files."])
     return table("Files", ["File", "What", "Format", "SHA-256"], rows, texts=(1, 2, 3), class_="files")
@@ -156,19 +158,15 @@ def _coverage(material: Material) -> Iterator[str]:
         yield f"{run.name}: {'; '.join(parts)}."
 
 
-def _facts(material: Material) -> Html:
+def _facts(material: Material, date: str) -> Html:
     design = None if isinstance(material.comparison, str) else material.comparison.design
     facts: list[tuple[str, Content]] = [("Command", tag("code", material.command))] if material.command else []
-    facts.append(("Date", now()))
+    facts += [("Date", date)] if date else []
     facts.append(("Versions", ", ".join(f"{name} {number}" for name, number in versions().items())))
     facts.append(("Seed", str(material.seed)))
     if design is not None:
         facts.append(("Comparisons", f"{design.method}, {design.resamples:,} resamples, seed {design.seed}"))
-    return _list(facts)
-
-
-def _list(facts: Sequence[tuple[str, Content]]) -> Html:
-    return tag("dl", *(joined([tag("dt", name), tag("dd", value)]) for name, value in facts))
+    return facts_list(facts)
 
 
 def now() -> str:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cranfield.report.plots.curves import plane, precision_recall
     from cranfield.report.plots.depth import cutoffs, gain, weights
     from cranfield.report.plots.drawing import Plot
+    from cranfield.report.plots.efficiency import pareto
     from cranfield.report.plots.pairs import differences, scatter
     from cranfield.report.plots.systems import correlation, critical_difference, means
     from cranfield.report.plots.theme import Palette, colours
@@ -37,6 +38,7 @@ __all__ = [
     "gain",
     "heatmap",
     "means",
+    "pareto",
     "plane",
     "precision_recall",
     "scatter",
@@ -56,6 +58,7 @@ KINDS = {
     "means": "Means with confidence intervals.",
     "correlation": "How alike measures rank the systems (Kendall's tau).",
     "critical-difference": "Average ranks; bars join what cannot be told apart.",
+    "pareto": "Effectiveness against latency; needs --costs.",
     "gain": "DCG of one topic, against that of the best ranking.",
 }
 
@@ -64,6 +67,7 @@ _HOMES = {
     "curves": ("plane", "precision_recall"),
     "depth": ("cutoffs", "gain", "weights"),
     "drawing": ("Plot",),
+    "efficiency": ("pareto",),
     "pairs": ("differences", "scatter"),
     "systems": ("correlation", "critical_difference", "means"),
     "theme": ("Palette", "colours"),
