@@ -17,6 +17,7 @@ from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError, InputError
@@ -463,14 +464,38 @@ def test_answers_of_an_engine_that_fails_are_kept(copy: Path) -> None:
     assert not (copy / ".cranfield/answers").exists()
 
 
+def test_systems_compare_vectors_that_a_workspace_names(tmp_path: Path) -> None:
+    dense = 'dense = { system = "dense", vectors = "docs.npy", query_vectors = "topics.npy" }\n'
+    folder = write(
+        tmp_path / "dense", TOML.replace("[evaluation]", f"{dense}[evaluation]") + "[efficiency]\nseconds = 0.1\n"
+    )
+    np.save(folder / "docs.npy", np.eye(5))
+    np.save(folder / "topics.npy", np.array([[0, 0, 1, 0.5, 0], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]]))
+    made = done(folder)
+    assert made["runs/dense.run"].state == "made"
+    assert read_run(folder / "runs/dense.run").of("1").docs[:2].tolist() == ["c", "d"]
+    assert 'vectors: "docs.npy"' in (folder / "runs/dense.run").read_text()
+    assert any("dense (by vectors that were made elsewhere)" in note for note in made["efficiency.json"].notes)
+    np.save(folder / "topics.npy", np.eye(5)[:3])
+    assert states(folder)["runs/dense.run"] == "made"
+    np.save(folder / "topics.npy", np.eye(4)[:3])
+    failed = done(folder)["runs/dense.run"]
+    assert failed.state == "failed" and "both must come from the same model" in failed.why
+
+
 @pytest.mark.parametrize(
     "old, new, says",
     [
+        (
+            '"bm25"\nlm',
+            '{ system = "bm25", vectors = "x.npy" }\nlm',
+            "vectors are for dense and mmr; bm25 compares words",
+        ),
         ('"bm25"\nlm', '"bm26"\nlm', "systems.bm25: no system 'bm26'"),
         (
             '"bm25"\nlm',
             '"dense"\nlm',
-            "systems.bm25: dense compares vectors, which a workspace does not name; make its run",
+            "systems.bm25: dense compares vectors: name the files, vectors = and query_vectors =",
         ),
         ('["AP"', '["APP"', "evaluation.measures: "),
         ('["bm25", "lm"] }', '["bm25", "lm"], method = "x" }', "systems.rrf: unknown method of fusion 'x'"),

@@ -85,8 +85,17 @@ class Search:
     fields: tuple[str, ...] = ("title",)  # of a topic
     depth: int | None = None
     feedback: str | None = None  # judgments to learn from
+    vectors: str | None = None  # of the documents, for dense retrieval and mmr
+    query_vectors: str | None = None
 
     uses: tuple[str, ...] = ()
+
+    def vector_files(self, collection: Collection) -> tuple[str | None, str | None]:
+        """The vectors of documents and of topics for a collection."""
+        documents, topics = (
+            file and file.replace(COLLECTION, collection.name) for file in (self.vectors, self.query_vectors)
+        )
+        return documents, topics
 
 
 @record
@@ -304,7 +313,7 @@ def parse_workspace(text: str, folder: str | os.PathLike[str] = ".") -> Workspac
     workspace = Workspace(
         folder=place,
         collections=tuple(_collections(top)),
-        systems=tuple(_systems(top.table("systems", needed=True))),
+        systems=tuple(_systems(top)),
         evaluation=_evaluation(top.table("evaluation")),
         pool=_pool(top.table("pool")),
         report=_report(top.table("report")),
@@ -473,8 +482,11 @@ def _indexing(table: _Table) -> Indexing:
     )
 
 
-def _systems(table: _Table) -> Iterator[System]:
-    if not table.content:
+def _systems(top: _Table) -> Iterator[System]:
+    # where documents are judged and nothing else, no system is needed
+    is_needed = "judging" not in top.content
+    table = top.table("systems", is_needed)
+    if not table.content and is_needed:
         raise table.error('[systems] is empty, expected at least one, as bm25 = "bm25".')
     for name, value in table.content.items():
         _check_name(table, name, "system")
@@ -501,13 +513,15 @@ def _system(table: _Table, name: str) -> System:
 
 
 def _search(table: _Table, name: str) -> System:
-    table.only("system", "fields", "depth", "feedback")
+    table.only("system", "fields", "depth", "feedback", "vectors", "query_vectors")
     return Search(
         name,
         table.needed_text("system"),
         table.texts("fields", ("title",), split=True),
         table.whole("depth", None, 1),
         table.text("feedback"),
+        table.text("vectors"),
+        table.text("query_vectors"),
     )
 
 

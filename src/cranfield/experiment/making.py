@@ -17,7 +17,7 @@ from cranfield.errors import CranfieldError
 from cranfield.experiment.asking import Progress
 from cranfield.experiment.header import header
 from cranfield.experiment.measuring import make_efficiency
-from cranfield.experiment.reading import HERE, engine_options, index_in, learned_from, queries_of, scores_of
+from cranfield.experiment.reading import HERE, engine_options, index_in, learned_from, queries_of, scores_of, space_of
 from cranfield.experiment.summary import compared, summary
 from cranfield.formats import read_run
 from cranfield.formats.files import RUN_WRITERS
@@ -58,7 +58,8 @@ def make_search(task: Task, into: Path) -> Notes:
     """The run of a system of ours."""
     settings = task["settings"]
     system, index, queries = system_named(settings["system"]), index_in(settings["index"]), queries_of(settings)
-    run = system.search(index, queries, settings["depth"], learned_from(settings))
+    space = space_of(settings, index, queries if system.is_dense else None)
+    run = system.search(index, queries, settings["depth"], learned_from(settings), space)
     chain = [{"name": system.model.name, "method": settings["system"], **_parameters(system.model)}]
     after = [stage for stage in (system.feedback, system.diversity) if stage is not None]
     chain += [{"name": stage.name, **_parameters(stage)} for stage in after]
@@ -69,6 +70,8 @@ def make_search(task: Task, into: Path) -> Notes:
         "fields": list(index.about["fields"]),
     }
     method = {"indexing": indexing, "query fields": settings["fields"], "retrieval": chain}
+    if space is not None:
+        chain[0] |= {key: settings[key] for key in ("vectors", "query_vectors") if settings[key] is not None}
     _write(task, run, into, method)
     return [*run.notes, *_nothing_found(queries, run)]
 

@@ -117,9 +117,7 @@ def _checks(workspace: Workspace) -> Iterator[tuple[str, Exception]]:
 
 def _check_system(system: object) -> None:
     if isinstance(system, Search):
-        if system_named(system.system).is_dense:
-            hint = f'make its run with `cranfield search` and name that: {system.name} = {{ run = "FILE" }}'
-            raise CranfieldError(f"dense compares vectors, which a workspace does not name; {hint}.")
+        _check_vectors(system)
     elif isinstance(system, Fusion):
         recipe = recipe_of(
             system.method, len(system.uses), norm=system.norm, weights=system.weights, params=system.params
@@ -130,6 +128,15 @@ def _check_system(system: object) -> None:
         if not is_url(system.url):
             raise CranfieldError(f'engine is "{system.url}", expected a URL such as sqlite:FILE.')
         engine_url(system.url)
+
+
+def _check_vectors(system: Search) -> None:
+    """Whether vectors are named where a system compares them, and only there."""
+    chosen = system_named(system.system)
+    if chosen.is_dense and (system.vectors is None or system.query_vectors is None):
+        raise CranfieldError("dense compares vectors: name the files, vectors = and query_vectors =, .npy or Parquet.")
+    if not chosen.is_dense and (system.query_vectors or (system.vectors and chosen.diversity is None)):
+        raise CranfieldError(f"vectors are for dense and mmr; {system.system} compares words.")
 
 
 class _Digests(dict[str, str]):

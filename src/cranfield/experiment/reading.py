@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.formats import read_qrels
+from cranfield.lab.dense import Space
 from cranfield.lab.engines import Options
 from cranfield.lab.index import Index
+from cranfield.lab.spaces import Sources
 from cranfield.lab.systems import query_text, relevant_documents
 from cranfield.scores import Evaluator, Scores
 from cranfield.workspace import Collection, Workspace
@@ -33,6 +35,13 @@ def queries_of(settings: Settings) -> dict[str, str]:
 def learned_from(settings: Settings) -> dict[str, Sequence[str]] | None:
     """The documents of each topic that are judged relevant, where a system learns from them."""
     return None if settings["feedback"] is None else {**relevant_documents(read_qrels(settings["feedback"]))}
+
+
+def space_of(settings: Settings, index: Index, queries: Mapping[str, str] | None) -> Space | None:
+    """The vectors that a system compares, where it compares vectors; queries are those that need one too."""
+    if settings["vectors"] is None:
+        return None
+    return Sources(settings["vectors"], settings["query_vectors"]).space(queries, index, settings["index"])
 
 
 def engine_options(settings: Settings) -> Options:

@@ -97,6 +97,7 @@ def _search(
     workspace: Workspace, collection: Collection, system: Search, output: str, index: str, about: Settings
 ) -> Step:
     source, inputs = _source(collection, "topics")
+    documents, topics = system.vector_files(collection)
     settings = {
         **about,
         "index": index,
@@ -105,8 +106,10 @@ def _search(
         "fields": list(system.fields),
         "depth": system.depth or workspace.evaluation.depth,
         "feedback": system.feedback,
+        "vectors": documents,
+        "query_vectors": topics,
     }
-    learned = () if system.feedback is None else (system.feedback,)
+    learned = [file for file in (system.feedback, documents, topics) if file is not None]
     return Step("search", (output,), settings, (*inputs, *learned), (index,))
 
 
@@ -146,7 +149,11 @@ def _measuring(workspace: Workspace, collection: Collection, there: Container[st
     assert load is not None
     runs = _runs_there(workspace, collection, there)
     own = [step for step in _searching(workspace, collection) if step.kind in ("search", "engine")]
-    measured = {str(step.settings["tag"]): step for step in own if step.name in runs.values()}
+    measured = {
+        str(step.settings["tag"]): step
+        for step in own
+        if step.name in runs.values() and step.settings.get("vectors") is None
+    }
     if not measured:
         return
     indexes = [step for step in _searching(workspace, collection) if step.kind == "index"]
@@ -175,6 +182,8 @@ def _unmeasured(workspace: Workspace, runs: Container[str]) -> Iterator[tuple[st
             yield system.name, "a run that was given"
         elif isinstance(system, Fusion):
             yield system.name, "a fusion of runs"
+        elif isinstance(system, Search) and system.vectors is not None:
+            yield system.name, "by vectors that were made elsewhere"
         elif system.name not in runs:
             yield system.name, "its run could not be made"
 
