@@ -1,0 +1,432 @@
+"""What one assessor sees and does. Nothing here tells rank, score, run or what others think of a document.
+
+Every function of a `Desk` may be shown to the assessor as it is: pages, terminals and their JSON take it from here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from cranfield.errors import InputError
+from cranfield.formats.values import any_id
+from cranfield.ids import shown
+from cranfield.judging.database import Connection, JudgingError
+from cranfield.judging.events import Event, State, Trace, checked_assessor, timed
+from cranfield.judging.log import (
+    JudgmentLog,
+    add_pairs,
+    ensure_assessor,
+    last_event,
+    latest_time,
+    record_event,
+    require_topic,
+    state_in,
+)
+from cranfield.judging.order import add_place, extend_order
+from cranfield.judging.scale import plain
+from cranfield.judging.settings import Settings, load_settings
+from cranfield.records import record
+
+_OPEN = """
+    SELECT l.place, l.pair, l.again, p.gold IS NOT NULL FROM places l JOIN pairs p ON p.pair = l.pair
+    WHERE l.assessor = ? AND l.query = ? AND l.status = 'open' AND (
+        l.again = 1 OR p.gold IS NOT NULL OR p.judged + (
+            SELECT COUNT(*) FROM holds h WHERE h.pair = l.pair AND h.assessor <> ? AND h.until > ?
+        ) < p.wanted
+    )
+    ORDER BY l.later, l.place LIMIT ?
+"""
+_FEW, _ALL = 8, 1_000_000  # candidates to look at; more than the first only where others were quicker
+
+
+@record
+class Item:
+    """A document on the desk, and where the assessor stands with it."""
+
+    query: str
+    doc: str
+    place: int  # in this assessor's own order, from 1
+    places: int  # how many there are
+    left: int  # how many are still to do
+    kind: str = ""  # judge, cannot or skip, if the assessor has been here before
+    grade: float | None = None
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The item as JSON has it."""
+        made = {name: getattr(self, name) for name in Item.__dataclass_fields__}
+        return made | {"grade": None if self.grade is None else plain(self.grade)}
+
+
+@record
+class TopicState:
+    """How far an assessor is with a topic."""
+
+    query: str
+    places: int
+    left: int  # to judge, documents that were skipped among them
+    skipped: int
+
+    @property
+    def done(self) -> int:
+        return self.places - self.left
+
+
+@record
+class Saved:
+    """What was recorded, and what comes next: an item, or None where nothing of the topic is left for now."""
+
+    event: Event
+    next: Item | None
+    left: int
+
+
+class Desk:
+    """The desk of one assessor.
+
+    `feed` is asked for more documents of a topic when none is left (an adaptive pool, see `adaptive.feeder`); it takes
+    them up and says how many there were.
+    """
+
+    def __init__(self, log: JudgmentLog, assessor: str, feed: Callable[[str], int] | None = None) -> None:
+        self.log = log
+        self.assessor = log.add_assessor(checked_assessor(assessor))
+        self._feed = feed
+
+    @property
+    def settings(self) -> Settings:
+        """Grades and guidelines."""
+        return self.log.settings
+
+    def topics(self) -> list[TopicState]:
+        """The topics to judge, in their order, with how far they are."""
+
+        def work(at: Connection) -> list[TopicState]:
+            known = at.rows(
+                """
+                SELECT query, COUNT(*), SUM(CASE WHEN status IN ('open', 'waiting') THEN 1 ELSE 0 END),
+                    SUM(CASE WHEN status = 'open' AND later > 0 THEN 1 ELSE 0 END)
+                FROM places WHERE assessor = ? GROUP BY query
+                """,
+                self.assessor,
+            )
+            begun = {query: TopicState(query, *map(int, counts)) for query, *counts in known}
+            fresh = _sizes(at, _seats(at, self.assessor))
+            every = _topics(at, self.assessor)
+            return [
+                begun.get(query) or TopicState(query, fresh.get(query, 0), fresh.get(query, 0), 0) for query in every
+            ]
+
+        return self.log.read(work)
+
+    def next(self, query: str | None = None) -> Item | None:
+        """The next document of a topic, held for this assessor; None where nothing is left for now.
+
+        Without a topic it is the one that was judged last, or else the first one with something left.
+        """
+
+        def work(at: Connection) -> Item | None:
+            ensure_assessor(at, self.assessor)
+            settings = load_settings(at)
+            topics = self._by_turns(at) if query is None else [query]
+            return next((item for topic in topics if (item := self._next(at, settings, topic)) is not None), None)
+
+        found = self.log.write(work)
+        return self._fed(query) if found is None else found
+
+    def prepare(self, query: str) -> None:
+        """See that there is an order of a topic, complete to this day; nothing is held."""
+
+        def work(at: Connection) -> None:
+            ensure_assessor(at, self.assessor)
+            self._order(at, load_settings(at), query)
+
+        self.log.write(work)
+
+    def after(self, query: str) -> str | None:
+        """The next topic with something left for this assessor, after a topic; None if there is none."""
+
+        def work(at: Connection) -> str | None:
+            ensure_assessor(at, self.assessor)
+            settings = load_settings(at)
+            turns = list(_topics(at, self.assessor))
+            start = turns.index(query) + 1 if query in turns else 0
+            for topic in turns[start:] + turns[:start]:
+                if topic != query and self._next(at, settings, topic, hold=False) is not None:
+                    return topic
+            return None
+
+        return self.log.write(work)
+
+    def at(self, query: str, place: int) -> Item:
+        """The document at a place of this assessor's order."""
+        return self.log.read(lambda at: self._item(at, query, place))
+
+    def seen(self, query: str) -> list[int]:
+        """The places of a topic that this assessor has dealt with, in the order of time; for going back."""
+        return self.log.read(lambda at: self._seen(at, query))
+
+    def ahead(self, query: str, place: int, n: int) -> list[Item]:
+        """The documents that will come after the one at a place, not held; a page has them ready for the worst."""
+
+        def work(at: Connection) -> list[Item]:
+            rows = at.rows(_OPEN, self.assessor, query, self.assessor, time.time(), n + 1)
+            return [self._item(at, query, other) for other, *_ in rows if other != place][:n]
+
+        return self.log.read(work)
+
+    def save(
+        self,
+        kind: str,
+        query: str,
+        place: int,
+        grade: float | None = None,
+        note: str | None = None,
+        trace: Trace | None = None,
+    ) -> Saved:
+        """Record what the assessor does with the document at a place: judge, cannot, skip or note.
+
+        When this returns, it is on disk. The same `trace.key` again records nothing new.
+        """
+        if kind not in ("judge", "cannot", "skip", "note"):
+            raise InputError(f"{kind!r:.40} is nothing to do with a document: expected judge, cannot, skip or note.")
+        trace = trace or Trace()
+
+        def work(at: Connection) -> Saved:
+            ensure_assessor(at, self.assessor)
+            settings = load_settings(at)
+            if grade is not None:
+                settings.scale.grade(grade)
+            pair, again, doc = self._place(at, query, place)
+            event = Event(
+                kind=kind,
+                assessor=self.assessor,
+                query=query,
+                doc=doc,
+                grade=None if grade is None else float(grade),
+                note=note,
+                again=bool(again),
+                **timed(trace) | {"recorded_at": latest_time(at, pair, self.assessor)},
+            )
+            event = record_event(at, event)
+            if kind == "note":
+                return Saved(event, self._item(at, query, place), self._left(at, query))
+            at.run("DELETE FROM holds WHERE pair = ? AND assessor = ?", pair, self.assessor)
+            following = self._next(at, settings, query)
+            return Saved(event, following, self._left(at, query))
+
+        saved = self.log.write(work)
+        if saved.next is None and (item := self._fed(query)) is not None:
+            return Saved(saved.event, item, item.left)
+        return saved
+
+    def undo(self, trace: Trace | None = None) -> Item | None:
+        """Take back what this assessor did last; the document it concerned, or None if there is nothing to undo."""
+        trace = trace or Trace()
+
+        def work(at: Connection) -> Item | None:
+            ensure_assessor(at, self.assessor)
+            known = at.row("SELECT query, doc, again FROM events WHERE key = ? AND kind = 'undo'", trace.key)
+            if known is None:
+                last = last_event(at, self.assessor)
+                if last is None:
+                    return None
+                pair = self._pair(at, last.query, last.doc)
+                event = Event(
+                    kind="undo",
+                    assessor=self.assessor,
+                    query=last.query,
+                    doc=last.doc,
+                    undoes=last.key,
+                    again=last.again,
+                    **timed(trace) | {"recorded_at": latest_time(at, pair, self.assessor)},
+                )
+                record_event(at, event)
+                known = (last.query, last.doc, int(last.again))
+            query, doc, again = known
+            place = at.value(
+                "SELECT place FROM places WHERE pair = ? AND assessor = ? AND again = ?",
+                self._pair(at, query, doc),
+                self.assessor,
+                again,
+            )
+            if place is None:  # judged elsewhere, in a packet say
+                self._order(at, load_settings(at), query)
+                place = add_place(at, self.assessor, query, self._pair(at, query, doc))
+            return self._item(at, query, place)
+
+        return self.log.write(work)
+
+    def searched(self, query: str, words: str, trace: Trace | None = None) -> Event:
+        """Record that the assessor searched for more documents, and with which words."""
+
+        def work(at: Connection) -> Event:
+            require_topic(at, query)
+            given = timed(trace or Trace())
+            return record_event(
+                at, Event(kind="search", assessor=self.assessor, query=query, doc=None, note=words, **given)
+            )
+
+        return self.log.write(work)
+
+    def found(self, query: str, doc: str, words: str, trace: Trace | None = None) -> Item:
+        """Take up a document that the assessor found by searching; it is marked so in the log, and on the desk now."""
+        doc = any_id(doc, "doc")
+
+        def work(at: Connection) -> Item:
+            ensure_assessor(at, self.assessor)
+            require_topic(at, query)
+            settings = load_settings(at)
+            add_pairs(at, {query: [doc]}, "search")
+            self._order(at, settings, query)
+            place = add_place(at, self.assessor, query, self._pair(at, query, doc))
+            given = timed(trace or Trace())
+            record_event(at, Event(kind="found", assessor=self.assessor, query=query, doc=doc, note=words, **given))
+            return self._item(at, query, place)
+
+        return self.log.write(work)
+
+    def own(self) -> list[Item]:
+        """Everything this assessor has done, by topic and place; for a list to go back to."""
+
+        def work(at: Connection) -> list[Item]:
+            rows = at.rows(
+                """
+                SELECT l.query, p.doc, l.place, o.length, s.kind, s.grade, s.note FROM places l
+                JOIN pairs p ON p.pair = l.pair JOIN topics t ON t.query = l.query
+                JOIN orders o ON o.assessor = l.assessor AND o.query = l.query
+                JOIN states s ON s.pair = l.pair AND s.assessor = l.assessor AND s.again = l.again
+                WHERE l.assessor = ? ORDER BY t.number, l.place
+                """,
+                self.assessor,
+            )
+            return [Item(query, doc, place, length, 0, *state) for query, doc, place, length, *state in rows]
+
+        return self.log.read(work)
+
+    def _next(self, at: Connection, settings: Settings, query: str, hold: bool = True) -> Item | None:
+        """The first document of the order that is open, and not with others."""
+        self._order(at, settings, query)
+        moment = time.time()
+        for most in (_FEW, _ALL):
+            candidates = at.rows(_OPEN, self.assessor, query, self.assessor, moment, most)
+            for place, pair, again, is_gold in candidates:
+                if again or is_gold or not hold or self._held(at, pair, moment, settings.hold):
+                    return self._item(at, query, place)
+            if len(candidates) < most:
+                return None
+        return None
+
+    def _fed(self, query: str | None) -> Item | None:
+        """What an adaptive pool has to offer after everything else."""
+        if self._feed is None:
+            return None
+        topics = [query] if query is not None else self.log.read(lambda at: _topics(at, self.assessor))
+        return next((self.next(topic) for topic in topics if self._feed(topic)), None)
+
+    def _held(self, at: Connection, pair: int, moment: float, seconds: float) -> bool:
+        """Hold a pair for this assessor; False where others were quicker."""
+        row = at.row("SELECT judged, wanted FROM pairs WHERE pair = ? {skip}", pair)
+        if row is None:  # somebody is judging it this very moment
+            return False
+        holds = {who: until for who, until in at.rows("SELECT assessor, until FROM holds WHERE pair = ?", pair)}
+        mine = holds.pop(self.assessor, 0.0)
+        judged, wanted = row
+        if judged + sum(until > moment for until in holds.values()) >= wanted:
+            return False
+        if mine < moment + seconds / 2:  # a hold that is young enough need not be written again
+            at.run("DELETE FROM holds WHERE assessor = ?", self.assessor)
+            at.run(
+                """
+                INSERT INTO holds VALUES (?, ?, ?)
+                ON CONFLICT (pair, assessor) DO UPDATE SET until = excluded.until
+                """,
+                pair,
+                self.assessor,
+                moment + seconds,
+            )
+        return True
+
+    def _order(self, at: Connection, settings: Settings, query: str) -> None:
+        """See that this assessor has an order of a topic, complete to this day."""
+        require_topic(at, query)
+        seats = _seats(at, self.assessor)
+        if seats is not None and query not in seats:
+            raise JudgingError(f"query {shown(query)} is not assigned to {self.assessor}.")
+        extend_order(at, settings, self.assessor, query, 0 if seats is None else seats[query])
+
+    def _by_turns(self, at: Connection) -> Sequence[str]:
+        """The topics of this assessor, the one judged last first."""
+        topics = list(_topics(at, self.assessor))
+        last = at.value(
+            "SELECT query FROM events WHERE assessor = ? ORDER BY recorded_at DESC, seq DESC LIMIT 1", self.assessor
+        )
+        return sorted(topics, key=lambda query: query != last)
+
+    def _place(self, at: Connection, query: str, place: int) -> tuple[int, int, str]:
+        row = at.row(
+            """
+            SELECT l.pair, l.again, p.doc FROM places l JOIN pairs p ON p.pair = l.pair
+            WHERE l.assessor = ? AND l.query = ? AND l.place = ?
+            """,
+            self.assessor,
+            query,
+            place,
+        )
+        if row is None:
+            raise JudgingError(f"{self.assessor} has no document number {place} for query {shown(query)}.")
+        return row[0], row[1], row[2]
+
+    def _item(self, at: Connection, query: str, place: int) -> Item:
+        pair, again, doc = self._place(at, query, place)
+        state: State = state_in(at, pair, self.assessor, again)
+        length = at.value("SELECT length FROM orders WHERE assessor = ? AND query = ?", self.assessor, query)
+        return Item(query, doc, place, int(length), self._left(at, query), state.kind, state.grade, state.note)
+
+    def _left(self, at: Connection, query: str) -> int:
+        return int(
+            at.value(
+                "SELECT COUNT(*) FROM places WHERE assessor = ? AND query = ? AND status IN ('open', 'waiting')",
+                self.assessor,
+                query,
+            )
+        )
+
+    def _pair(self, at: Connection, query: str | None, doc: str | None) -> int:
+        return int(at.value("SELECT pair FROM pairs WHERE query = ? AND doc = ?", query, doc))
+
+    def _seen(self, at: Connection, query: str) -> list[int]:
+        rows = at.rows(
+            """
+            SELECT l.place FROM places l JOIN states s
+                ON s.pair = l.pair AND s.assessor = l.assessor AND s.again = l.again AND s.kind <> ''
+            WHERE l.assessor = ? AND l.query = ? ORDER BY s.recorded_at, l.place
+            """,
+            self.assessor,
+            query,
+        )
+        return [place for (place,) in rows]
+
+
+def _seats(at: Connection, assessor: str) -> dict[str, int] | None:
+    """The seat of an assessor at each topic; None where nothing is assigned to anybody, so that all may judge all."""
+    if at.value("SELECT 1 FROM assignments LIMIT 1") is None:
+        return None
+    return {query: seat for query, seat in at.rows("SELECT query, seat FROM assignments WHERE assessor = ?", assessor)}
+
+
+def _sizes(at: Connection, seats: Mapping[str, int] | None) -> dict[str, int]:
+    """How many documents each topic has for somebody in these seats, as long as no order is made."""
+    sizes: dict[str, int] = {}
+    for query, wanted, n in at.rows("SELECT query, wanted, COUNT(*) FROM pairs GROUP BY query, wanted"):
+        if wanted > (0 if seats is None else seats.get(query, 0)):
+            sizes[query] = sizes.get(query, 0) + n
+    return sizes
+
+
+def _topics(at: Connection, assessor: str) -> Sequence[str]:
+    seats = _seats(at, assessor)
+    every = [query for (query,) in at.rows("SELECT query FROM topics ORDER BY number")]
+    return every if seats is None else [query for query in every if query in seats]

@@ -1,0 +1,270 @@
+"""Judgments into the log: histories (JSON lines or CSV), what packets give back, and qrels as one assessor's.
+
+Every event has a key, so that importing a file twice changes nothing.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from typing import Any
+
+from cranfield.errors import InputError
+from cranfield.formats.files import read_qrels
+from cranfield.formats.values import any_number
+from cranfield.ids import shown
+from cranfield.judging.database import Connection
+from cranfield.judging.events import COLUMNS, Event, checked_assessor, derived_key
+from cranfield.judging.log import JudgmentLog, add_pairs, event_of, record_event, state_in
+from cranfield.judging.scale import USUAL, Scale, written
+from cranfield.judging.settings import load_settings
+from cranfield.judging.times import now
+from cranfield.opening import Input, PathLike
+from cranfield.records import entity, record
+
+BATCH = 1_000  # events in a transaction
+
+
+@record
+class Imported:
+    """What became of a file."""
+
+    file: str
+    format: str  # jsonl, csv or qrels
+    events: int
+    new: int
+    pairs: int  # that were not to be judged before
+    assessors: tuple[str, ...]
+    outdated: int  # known already, and changed since: the later judgment stays
+    unjudged: int = 0  # rows with a negative grade, which is none
+
+
+@entity
+class _Content:
+    """What a file holds."""
+
+    events: Sequence[Event]
+    scale: Scale | None = None  # the grades, if it names them
+    gold: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    places: Mapping[str, int] = field(default_factory=dict)  # by key: where in the order of its assessor
+    unjudged: int = 0
+
+
+def import_judgments(
+    log: JudgmentLog,
+    path: PathLike,
+    assessor: str | None = None,
+    *,
+    format: str | None = None,
+    is_model: bool = False,
+    grade_words: Mapping[str, float] | None = None,
+) -> Imported:
+    """Take up judgments from a file: a history, what a packet saved, or qrels, which need the name of their assessor.
+
+    The format is told from the content unless named (jsonl, csv, or a format of qrels).
+    """
+    kind = format or _recognised(path)
+    if kind in ("jsonl", "csv"):
+        content = _history(path, kind, assessor)
+    elif assessor is None:
+        raise InputError("whose judgments are these? qrels do not say: --assessor NAME.", str(path))
+    else:
+        content = _from_qrels(path, checked_assessor(assessor), None if kind == "qrels" else kind, grade_words)
+    _fit_scale(log, content.scale, str(path))
+    new = pairs = outdated = 0
+    _keep_gold(log, content.gold)
+    for start in range(0, len(content.events), BATCH):
+        some = content.events[start : start + BATCH]
+        counts = log.write(lambda at, some=some: _record(at, some, content.places, str(path)))  # type: ignore[misc]
+        new, pairs, outdated = new + counts[0], pairs + counts[1], outdated + counts[2]
+    names = tuple(dict.fromkeys(event.assessor for event in content.events))
+    for name in names if is_model else ():
+        log.mark_model(name)
+    told = kind if kind in ("jsonl", "csv") else "qrels"
+    return Imported(str(path), told, len(content.events), new, pairs, names, outdated, content.unjudged)
+
+
+# What is in a file
+
+
+def _recognised(path: PathLike) -> str:
+    """Whether a file is a history (jsonl, csv) or qrels."""
+    if path == "-":
+        raise InputError("standard input cannot be looked at first: name the format, --format jsonl, csv or trec.")
+    with Input(path) as source:
+        head, name = source.head.lstrip(), source.name
+    if not head:
+        raise InputError("the file is empty.", name)
+    first = head.split(b"\n", 1)[0].decode("utf-8", "replace")
+    if first.startswith("{"):
+        return "jsonl" if '"judgments"' in first or '"assessor"' in first else "qrels"
+    columns = {cell.strip().strip('"').lower() for cell in first.split(",")}
+    return "csv" if {"assessor", "query", "doc"} <= columns else "qrels"
+
+
+def _history(path: PathLike, format: str, assessor: str | None) -> _Content:
+    events: list[Event] = []
+    scale: Scale | None = None
+    gold: dict[str, dict[str, float]] = {}
+    places: dict[str, int] = {}
+    for line, found in _records(path, format):
+        try:
+            if isinstance(found.get("judgments"), dict):
+                grades = found["judgments"].get("grades")
+                scale = Scale.from_dicts(grades) if grades else None
+                continue
+            if assessor is not None and not found.get("assessor"):
+                found = found | {"assessor": assessor}
+            event = Event.from_dict(found)
+            events.append(replace(event, assessor=checked_assessor(event.assessor)))
+            if found.get("gold") not in (None, "") and event.query is not None and event.doc is not None:
+                gold.setdefault(event.query, {})[event.doc] = any_number(found["gold"], "gold")
+            if isinstance(found.get("place"), int):
+                places[event.key] = found["place"]
+        except InputError as error:
+            raise InputError(error.message, str(path), line) from None
+    return _Content(events, scale, gold, places)
+
+
+def _records(path: PathLike, format: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    """The records of a history with their lines; a header, if there is one, is the first."""
+    with Input(path) as source:
+        if format == "csv":
+            yield from _csv_records(source)
+            return
+        for line, content in source.lines():
+            if not content.strip():
+                continue
+            try:
+                found = json.loads(content.decode("utf-8", "surrogateescape"))
+            except (ValueError, RecursionError) as error:
+                raise InputError(f"expected a line of JSON: {error}.", source.name, line) from None
+            if not isinstance(found, dict):
+                raise InputError(f"expected a JSON object, found {type(found).__name__}.", source.name, line)
+            yield line, found
+
+
+def _csv_records(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
+    table = csv.reader(source.text(), strict=True)
+    try:
+        header = [name.strip().lower() for name in next(table, [])]
+        for row in table:
+            if row and len(row) != len(header):
+                raise InputError(f"expected {len(header)} columns, found {len(row)}.", source.name, table.line_num)
+            if row:
+                yield table.line_num, dict(zip(header, row, strict=True))
+    except csv.Error as error:
+        raise InputError(f"this is no CSV: {error}.", source.name, table.line_num) from None
+
+
+def _from_qrels(path: PathLike, assessor: str, format: str | None, grade_words: Mapping[str, float] | None) -> _Content:
+    qrels = read_qrels(path, format) if grade_words is None else read_qrels(path, format, grade_words=grade_words)
+    events, unjudged = [], 0
+    for query, own in qrels.to_dict().items():
+        for doc, grade in own.items():
+            if grade < 0:
+                unjudged += 1
+                continue
+            key = derived_key("qrels", assessor, query, doc, written(grade))
+            events.append(Event(key, "judge", assessor, query, doc, grade, method="import", version="qrels"))
+    grades = sorted({event.grade for event in events if event.grade is not None})
+    scale = Scale.of((grade,) for grade in grades) if 1 < len(grades) <= 10 else None
+    return _Content(events, scale, unjudged=unjudged)
+
+
+# What becomes of it
+
+
+def _fit_scale(log: JudgmentLog, scale: Scale | None, file: str) -> None:
+    """Take over the grades of a file where the log has none of its own yet and those would not do."""
+    settings = log.settings
+    if scale is None or all(value in settings.scale.values for value in scale.values):
+        return
+    if log.read(lambda at: at.value("SELECT 1 FROM settings LIMIT 1")) is not None:
+        lost = next(value for value in scale.values if value not in settings.scale.values)
+        raise InputError(
+            f"grade {written(lost)} is none of {', '.join(map(written, settings.scale.values))}, the grades of "
+            f"{log.name}. 'cranfield judgments plan --grades' sets others.",
+            file,
+        )
+    log.set_up(replace(settings, scale=_labelled(scale)))
+
+
+def _labelled(scale: Scale) -> Scale:
+    """A scale, with the usual labels where its grades are among the usual ones and have none."""
+    usual = {grade.value: grade for grade in USUAL.grades}
+    is_usual = set(scale.values) <= set(usual)
+    rows = []
+    for grade in scale.grades:
+        is_plain = grade.label == f"grade {written(grade.value)}"
+        chosen = usual[grade.value] if is_usual and is_plain else grade
+        rows.append((grade.value, chosen.label, chosen.definition))
+    return Scale.of(rows)
+
+
+def _keep_gold(log: JudgmentLog, gold: Mapping[str, Mapping[str, float]]) -> None:
+    """Mark gold pairs of a file that are new here; a pair that is to be judged here stays what it is."""
+    known = {(pair.query, pair.doc) for pair in log.pairs()} if gold else set()
+    new = {query: {doc: g for doc, g in docs.items() if (query, doc) not in known} for query, docs in gold.items()}
+    if any(new.values()):
+        log.add_gold({query: docs for query, docs in new.items() if docs})
+
+
+def _record(at: Connection, events: Sequence[Event], places: Mapping[str, int], file: str) -> tuple[int, int, int]:
+    """Record some events; how many were new, how many of their pairs, and how many were changed since."""
+    new = outdated = 0
+    scale, today = load_settings(at).scale, now()
+    wanted: dict[str, list[str]] = {}
+    for event in events:
+        if event.query is not None and event.doc is not None:
+            wanted.setdefault(event.query, []).append(event.doc)
+    pairs = add_pairs(at, wanted, "import")
+    for event in events:
+        if event.grade is not None:
+            try:
+                scale.grade(event.grade)
+            except InputError as error:
+                where = f"document {shown(event.doc or '')} of query {shown(event.query or '')}"
+                raise InputError(f"{where}: {error.message}", file) from None
+        known = at.value("SELECT 1 FROM events WHERE key = ?", event.key) is not None
+        complete = _complete(at, event, places.get(event.key), today)
+        record_event(at, complete)
+        new += not known
+        if known and complete.kind == "judge" and not complete.again:
+            outdated += _is_outdated(at, complete)
+    return new, pairs, outdated
+
+
+def _complete(at: Connection, event: Event, place: int | None, today: str) -> Event:
+    """An event with what it lacks: times, what is undone, whether it is a repeat. No event is from tomorrow."""
+    given: dict[str, Any] = {
+        "judged_at": event.judged_at or today,
+        "recorded_at": min(event.recorded_at or event.judged_at or today, today),
+    }
+    if event.kind == "undo" and event.doc is None:
+        row = at.row(f"SELECT {', '.join(COLUMNS)} FROM events WHERE key = ?", event.undoes)
+        if row is not None:
+            undone = event_of(row)
+            given |= {"query": undone.query, "doc": undone.doc, "again": undone.again}
+    elif place is not None and not event.again:
+        # a packet does not say which documents it shows a second time; the order that is kept here does
+        again = at.value(
+            """
+            SELECT l.again FROM places l JOIN pairs p ON p.pair = l.pair
+            WHERE l.assessor = ? AND l.query = ? AND l.place = ? AND p.doc = ?
+            """,
+            event.assessor,
+            event.query,
+            place,
+            event.doc,
+        )
+        given["again"] = bool(again)
+    return replace(event, **given)
+
+
+def _is_outdated(at: Connection, event: Event) -> bool:
+    pair = at.value("SELECT pair FROM pairs WHERE query = ? AND doc = ?", event.query, event.doc)
+    state = state_in(at, pair, event.assessor)
+    return (state.kind, state.grade) != ("judge", event.grade)

@@ -1,0 +1,219 @@
+"""How far judging is, how fast it goes, and how much judges agree: for coordinators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cranfield.judging.assignment import assignments
+from cranfield.judging.database import Connection
+from cranfield.judging.log import Judgment, JudgmentLog
+from cranfield.judging.settings import load_settings
+from cranfield.records import record
+
+PAUSE_MS = 300_000  # longer than this is not looking at a document but something else
+
+
+@record
+class TopicProgress:
+    """How far a topic is."""
+
+    query: str
+    pairs: int
+    judged: int  # with at least one judgment
+    complete: int  # with all the judgments they are to get
+    disputed: int
+    adjudicated: int
+    relevant: int  # with some grade above the lowest
+    cannot: int  # that somebody could not judge
+
+
+@record
+class AssessorProgress:
+    """How far an assessor is, and how fast."""
+
+    assessor: str
+    is_model: bool
+    topics: int  # assigned, or begun where nothing is assigned
+    judged: int
+    cannot: int
+    skipped: int
+    left: int | None  # in topics that were begun or assigned; None where there is none
+    seconds: float | None  # for one judgment, the median
+    per_hour: float | None
+    hours_left: float | None
+    gold: tuple[int, int]  # gold pairs judged as known, and all that were judged
+    repeats: tuple[int, int]  # repeats judged as the first time, and all that were judged
+    last_at: str | None
+
+
+@record
+class Progress:
+    """How far judging is."""
+
+    topics: tuple[TopicProgress, ...]
+    assessors: tuple[AssessorProgress, ...]
+
+    @property
+    def pairs(self) -> int:
+        return sum(topic.pairs for topic in self.topics)
+
+    @property
+    def judged(self) -> int:
+        return sum(topic.judged for topic in self.topics)
+
+    @property
+    def complete(self) -> int:
+        return sum(topic.complete for topic in self.topics)
+
+    @property
+    def disputed(self) -> int:
+        return sum(topic.disputed - topic.adjudicated for topic in self.topics)
+
+
+def progress(log: JudgmentLog) -> Progress:
+    """How far every topic and every assessor is. Gold pairs and repeats are counted apart."""
+    return Progress(log.read(_topics), _assessors(log))
+
+
+def agreement(log: JudgmentLog, rel: float = 1.0, resamples: int = 0) -> dict[str, Any]:
+    """How far people agree where several judged the same pair: figures of `stats.agreement` by name.
+
+    Empty as long as no pair has two judgments. Models are left out.
+    """
+    from cranfield.stats.agreement import as_ratings, figures
+
+    models = log.models()
+    judged = [one for one in plain_judgments(log.judgments()) if one.assessor not in models]
+    names = list(dict.fromkeys(one.assessor for one in judged))
+    column = {name: i for i, name in enumerate(names)}
+    rows: dict[tuple[str, str], list[float | None]] = {}
+    for one in judged:
+        rows.setdefault((one.query, one.doc), [None] * len(names))[column[one.assessor]] = one.grade
+    if not any(sum(grade is not None for grade in row) > 1 for row in rows.values()):
+        return {}
+    import numpy as np
+
+    queries = {query: i for i, query in enumerate(dict.fromkeys(query for query, _ in rows))}
+    ratings = as_ratings(list(rows.values()), log.settings.scale.values)
+    units = np.array([queries[query] for query, _ in rows], dtype=np.int64)
+    return dict(figures(ratings, units, rel=rel, resamples=resamples))
+
+
+def plain_judgments(judgments: Sequence[Judgment]) -> list[Judgment]:
+    """Those that count: grades, without repeats and gold pairs."""
+    return [one for one in judgments if one.kind == "judge" and not one.again and one.gold is None]
+
+
+def _topics(at: Connection) -> tuple[TopicProgress, ...]:
+    settings = load_settings(at)
+    rows = at.rows(
+        """
+        SELECT t.query, COUNT(p.pair), SUM(CASE WHEN p.judged > 0 THEN 1 ELSE 0 END),
+            SUM(CASE WHEN p.judged >= p.wanted THEN 1 ELSE 0 END),
+            SUM(CASE WHEN p.spread > 0 AND p.spread >= ? THEN 1 ELSE 0 END),
+            SUM(CASE WHEN p.spread > 0 AND p.spread >= ? AND p.adjudicated IS NOT NULL THEN 1 ELSE 0 END)
+        FROM topics t LEFT JOIN pairs p ON p.query = t.query AND p.gold IS NULL
+        GROUP BY t.query, t.number ORDER BY t.number
+        """,
+        settings.dispute,
+        settings.dispute,
+    )
+    relevant = _count_pairs(at, "s.kind = 'judge' AND s.grade > ?", settings.scale.values[0])
+    cannot = _count_pairs(at, "s.kind = ?", "cannot")
+    return tuple(
+        TopicProgress(
+            query,
+            pairs=int(pairs),
+            judged=int(judged or 0),
+            complete=int(complete or 0),
+            disputed=int(disputed or 0),
+            adjudicated=int(adjudicated or 0),
+            relevant=relevant.get(query, 0),
+            cannot=cannot.get(query, 0),
+        )
+        for query, pairs, judged, complete, disputed, adjudicated in rows
+    )
+
+
+def _count_pairs(at: Connection, condition: str, value: object) -> dict[str, int]:
+    rows = at.rows(
+        f"""
+        SELECT p.query, COUNT(DISTINCT p.pair) FROM states s JOIN pairs p ON p.pair = s.pair
+        WHERE s.again = 0 AND p.gold IS NULL AND {condition} GROUP BY p.query
+        """,
+        value,
+    )
+    return {query: int(n) for query, n in rows}
+
+
+def _assessors(log: JudgmentLog) -> tuple[AssessorProgress, ...]:
+    judged: dict[str, list[Judgment]] = {name: [] for name in log.assessors()}
+    for one in log.judgments():
+        judged.setdefault(one.assessor, []).append(one)
+    pace, left, models = log.read(_pace), log.read(_left), log.models()
+    given: dict[str, set[str]] = {}
+    for one_assignment in assignments(log):
+        given.setdefault(one_assignment.assessor, set()).add(one_assignment.query)
+    return tuple(
+        _assessor(name, own, pace.get(name), left.get(name), given.get(name), name in models)
+        for name, own in judged.items()
+    )
+
+
+def _assessor(
+    name: str,
+    own: Sequence[Judgment],
+    seconds: float | None,
+    left: int | None,
+    assigned: set[str] | None,
+    is_model: bool,
+) -> AssessorProgress:
+    plain = [one for one in own if not one.again and one.gold is None]
+    gold = [one for one in own if one.gold is not None and one.kind == "judge" and not one.again]
+    first = {(one.query, one.doc): one.grade for one in own if one.kind == "judge" and not one.again}
+    again = [one for one in own if one.again and one.kind == "judge" and (one.query, one.doc) in first]
+    return AssessorProgress(
+        assessor=name,
+        is_model=is_model,
+        topics=len(assigned if assigned is not None else {one.query for one in own}),
+        judged=sum(one.kind == "judge" for one in plain),
+        cannot=sum(one.kind == "cannot" for one in plain),
+        skipped=sum(one.kind == "skip" for one in plain),
+        left=left,
+        seconds=seconds,
+        per_hour=3600 / seconds if seconds else None,
+        hours_left=left * seconds / 3600 if seconds and left is not None else None,
+        gold=(sum(one.grade == one.gold for one in gold), len(gold)),
+        repeats=(sum(one.grade == first[one.query, one.doc] for one in again), len(again)),
+        last_at=max((one.recorded_at for one in own), default=None),
+    )
+
+
+def _pace(at: Connection) -> dict[str, float]:
+    """Seconds for one judgment by assessor: the median of the active times, pauses left out."""
+    times: dict[str, list[int]] = {}
+    for name, ms in at.rows(
+        "SELECT assessor, active_ms FROM events WHERE kind = 'judge' AND active_ms > 0 AND active_ms <= ?", PAUSE_MS
+    ):
+        times.setdefault(name, []).append(ms)
+    return {name: sorted(own)[len(own) // 2] / 1000 for name, own in times.items()}
+
+
+def _left(at: Connection) -> dict[str, int]:
+    """What is left for each assessor: of topics that were begun, and of those that are assigned and were not."""
+    begun = at.rows(
+        "SELECT assessor, SUM(CASE WHEN status IN ('open', 'waiting') THEN 1 ELSE 0 END) FROM places GROUP BY assessor"
+    )
+    fresh = at.rows(
+        """
+        SELECT a.assessor, COUNT(*) FROM assignments a
+        JOIN pairs p ON p.query = a.query AND p.wanted > a.seat AND p.judged < p.wanted
+        WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.assessor = a.assessor AND o.query = a.query)
+        GROUP BY a.assessor
+        """
+    )
+    left: dict[str, int] = {}
+    for name, n in [*begun, *fresh]:
+        left[name] = left.get(name, 0) + int(n)
+    return left

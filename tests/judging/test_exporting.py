@@ -1,0 +1,148 @@
+"""Judgments out: by a rule, of a sample, the whole history; gold pairs, repeats and "cannot judge" stay out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cranfield.collection import Qrels
+from cranfield.errors import InputError
+from cranfield.formats import read_qrels, write_qrels
+from cranfield.judging import Desk, JudgingError, JudgmentLog, Settings, export_qrels, open_log, write_history
+from tests.judging.conftest import judge_all, with_pairs
+
+GRADES: dict[str, dict[str, float | None]] = {
+    "ada": {"a": 0, "b": 1, "c": 3, "d": None},
+    "bob": {"a": 0, "b": 2, "c": 2},
+    "cyd": {"a": 1, "b": 2, "c": 0},
+}
+
+
+@pytest.fixture
+def judged(log: JudgmentLog) -> JudgmentLog:
+    """Three assessors; nobody can judge d, nobody has come to e."""
+    log.set_up(Settings(judgments=3))
+    log.add_pairs({"1": ["a", "b", "c", "d", "e"]})
+    for name, own in GRADES.items():
+        desk = Desk(log, name)
+        desk.next("1")
+        for place in range(1, 6):
+            item = desk.at("1", place)
+            if item.doc in own:
+                grade = own[item.doc]
+                desk.save("cannot" if grade is None else "judge", "1", place, grade)
+    return log
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("majority", {"a": 0, "b": 2, "c": 0}),  # c has three grades: the lowest of those that tie
+        ("median", {"a": 0, "b": 2, "c": 2}),
+        ("mean", {"a": 1 / 3, "b": 5 / 3, "c": 5 / 3}),
+        ("max", {"a": 1, "b": 2, "c": 3}),
+        ("min", {"a": 0, "b": 1, "c": 0}),
+    ],
+)
+def test_rules_make_one_grade_of_several(judged: JudgmentLog, rule: str, expected: dict[str, float]) -> None:
+    assert export_qrels(judged, rule).qrels.to_dict()["1"] == pytest.approx(expected)
+
+
+def test_the_primary_assessor_counts_first(judged: JudgmentLog) -> None:
+    assert export_qrels(judged, "primary", primary="cyd").qrels.to_dict()["1"] == {"a": 1, "b": 2, "c": 0}
+    assert export_qrels(judged, assessors=["bob"]).qrels.to_dict()["1"] == {"a": 0, "b": 2, "c": 2}
+    with pytest.raises(InputError, match="no assessor 'zoe'"):
+        export_qrels(judged, assessors=["zoe"])
+
+
+def test_conflicts_are_listed(judged: JudgmentLog) -> None:
+    found = export_qrels(judged)
+    assert [(one.doc, dict(one.grades), one.grade, one.adjudicated) for one in found.disagreements] == [
+        ("a", {"ada": 0, "bob": 0, "cyd": 1}, 0, False),
+        ("b", {"ada": 1, "bob": 2, "cyd": 2}, 2, False),
+        ("c", {"ada": 3, "bob": 2, "cyd": 0}, 0, False),
+    ] or {one.doc for one in found.disagreements} == {"a", "b", "c"}
+    assert "the grade that most assessors gave" in found.rule
+
+
+def test_what_cannot_be_judged_is_no_grade_and_certainly_no_0(judged: JudgmentLog) -> None:
+    found = export_qrels(judged)
+    assert set(found.qrels.to_dict()["1"]) == {"a", "b", "c"}
+    notes = " ".join(found.notes)
+    assert "1 pair that nobody could judge: no grade, not 0" in notes and "2 pairs without a judgment" in notes
+    marked = export_qrels(judged, unjudged=True).qrels.to_dict()["1"]
+    assert (marked["d"], marked["e"]) == (-1, -1)
+
+
+def test_models_are_left_out_unless_asked_for(judged: JudgmentLog) -> None:
+    judged.mark_model("bob")
+    found = export_qrels(judged, "max")
+    assert found.assessors == ("ada", "cyd") or set(found.assessors) == {"ada", "cyd"}
+    assert any("by a model left out ('bob')" in note for note in found.notes)
+    assert not found.provenance.is_model
+    assert set(export_qrels(judged, with_models=True).assessors) == {"ada", "bob", "cyd"}
+    assert export_qrels(judged, with_models=True).provenance.is_model
+
+
+def test_gold_pairs_and_repeats_are_in_no_export(log: JudgmentLog) -> None:
+    with_pairs(log, 1, 6, repeats=0.5)
+    log.add_gold({"1": {"g1": 2.0}})
+    desk, seen = Desk(log, "ada"), set()
+    while (item := desk.next()) is not None:
+        desk.save("judge", "1", item.place, 3 if item.doc in seen else 1)
+        seen.add(item.doc)
+    found = export_qrels(log)
+    assert found.qrels.to_dict()["1"] == {f"d1-{i}": 1.0 for i in range(6)}
+    assert {"1 gold pair left out.", "3 repeats left out."} <= set(found.notes)
+    assert "g1" not in export_qrels(log, unjudged=True).qrels.to_dict()["1"]
+
+
+def test_a_sample_gives_five_columns(tmp_path: Path, log: JudgmentLog) -> None:
+    form = Qrels.from_rows(["1"] * 4, ["a", "b", "c", "d"], [-1] * 4, extra={"stratum": ["1", "1", "2", "2"]})
+    log.add_pairs({"1": ["a", "c"]})
+    desk = Desk(log, "ada")
+    judge_all(desk, 2)
+    desk.save("judge", "1", desk.found("1", "elsewhere", "words").place, 3)
+    found = export_qrels(log, sample=form)
+    write_qrels(found.qrels, tmp_path / "sample.qrels", "sampled")
+    rows = [line.split() for line in (tmp_path / "sample.qrels").read_text().splitlines()]
+    assert [(row[0], row[2], row[3], row[4]) for row in rows] == [
+        ("1", "a", "1", "2"),
+        ("1", "b", "1", "-1"),
+        ("1", "c", "2", "2"),
+        ("1", "d", "2", "-1"),
+    ]
+    assert any("1 judged document not in the sample" in note for note in found.notes)
+    assert read_qrels(tmp_path / "sample.qrels", "sampled").extra["stratum"].tolist() == ["1", "1", "2", "2"]
+    with pytest.raises(InputError, match="five columns"):
+        export_qrels(log, sample=Qrels.from_rows(["1"], ["a"], [1]))
+
+
+def test_nothing_judged_is_said(log: JudgmentLog) -> None:
+    with pytest.raises(JudgingError, match="nothing is judged yet"):
+        export_qrels(with_pairs(log, 1, 2))
+    with pytest.raises(InputError, match="no rule 'guess': expected one of majority"):
+        export_qrels(log, "guess")
+
+
+def test_the_history_holds_every_event(judged: JudgmentLog, tmp_path: Path) -> None:
+    Desk(judged, "ada").undo()
+    n = write_history(judged, tmp_path / "history.jsonl")
+    header, *lines = [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()]
+    assert len(lines) == n == len(list(judged.events())) and header["judgments"]["grades"][0]["value"] == 0
+    assert [line["kind"] for line in lines].count("undo") == 1
+    zero = next(line for line in lines if line["kind"] == "judge" and line["doc"] == "a" and line["assessor"] == "ada")
+    assert zero["grade"] == 0  # a 0 is a grade, and is written
+    assert write_history(judged, tmp_path / "history.csv", "csv") == n
+    assert len((tmp_path / "history.csv").read_text().splitlines()) == n + 1
+    with pytest.raises(InputError, match="expected jsonl or csv"):
+        write_history(judged, tmp_path / "x", "xml")
+
+
+def test_a_single_assessor_needs_no_rule(tmp_path: Path) -> None:
+    with open_log(tmp_path / "log.db") as log:
+        judge_all(Desk(with_pairs(log, 1, 3), "ada"), 0)
+        found = export_qrels(log)
+        assert found.qrels.to_dict()["1"] == {"d1-0": 0, "d1-1": 0, "d1-2": 0} and found.notes == ()
