@@ -23,11 +23,11 @@ import pytest
 from cranfield.errors import CranfieldError, InputError
 from cranfield.experiment import Event, perform, plan
 from cranfield.experiment.crew import Crew
-from cranfield.experiment.making import first_documents, shuffled
 from cranfield.experiment.measuring import _asked_by_topic
 from cranfield.experiment.steps import measuring
-from cranfield.formats import as_run, read_run
+from cranfield.formats import read_run
 from cranfield.lab.subjects import function_subject
+from cranfield.pooling.lists import first_documents
 from cranfield.scores import evaluate
 from cranfield.workspace import open_workspace
 
@@ -113,7 +113,15 @@ def test_everything_asked_for_is_made(lamps: Path) -> None:
     made = {name for name in tree(lamps) if not name.startswith((".cranfield", "index/"))}
     assert made == {
         *("cranfield.toml", "docs.jsonl", "topics.jsonl", "qrels.txt", "index", "runs", "runs/bm25.run", "runs/lm.run"),
-        *("runs/rrf.run", "pool.jsonl", "scores.tsv", "summary.txt", "comparison.json", "comparison.txt"),
+        *(
+            "runs/rrf.run",
+            "pool.jsonl",
+            "scores.tsv",
+            "summary.txt",
+            "pool.provenance.jsonl",
+            "comparison.json",
+            "comparison.txt",
+        ),
     }
     scores = evaluate(str(lamps / "qrels.txt"), [str(lamps / "runs/bm25.run")], ["AP"])
     rows = [line.split("\t") for line in (lamps / "scores.tsv").read_text().splitlines()]
@@ -166,24 +174,9 @@ def test_the_pool_has_the_first_documents_of_each_run_and_no_others(lamps: Path)
     expected = {(q, d) for run in runs for i, q in enumerate(run.queries) for d in first_documents(run, i, 2)}
     assert [set(line) for line in lines] == [{"query", "doc"}] * len(lines)
     assert {(line["query"], line["doc"]) for line in lines} == expected and len(lines) == len(expected)
-    about = {"strategy": "depth", "depth": 2, "seed": 1, "runs": ["bm25", "lm", "rrf"]}
-    assert header == {"pool": about | {"topics": 3, "documents": len(lines)}}
-
-
-def test_of_equal_scores_the_last_id_comes_first() -> None:
-    run = as_run({"1": {"a": 1.0, "b": 2.0, "c": 1.0, "d": 1.0}})
-    assert first_documents(run, 0, 2) == ["b", "d"] and first_documents(run, 0, 9) == ["b", "d", "c", "a"]
-
-
-def test_the_order_of_a_pool_tells_nothing_and_stays_when_documents_are_added() -> None:
-    docs = [f"d{i:03}" for i in range(200)]
-    order = shuffled(docs, "1", seed=1)
-    assert sorted(order) == docs and order != docs
-    assert order == shuffled(reversed(docs), "1", seed=1)
-    assert shuffled(docs, "2", seed=1) != order and shuffled(docs, "1", seed=2) != order
-    assert shuffled(docs[:50], "1", seed=1) == [doc for doc in order if doc in docs[:50]]
-    # no more of the first half in front than chance would have it (standard deviation 3.5)
-    assert abs(sum(doc in docs[:100] for doc in order[:50]) - 25) < 14
+    assert header == {"pool": {"version": 1, "topics": 3, "documents": len(lines)}}
+    about = json.loads((lamps / "pool.provenance.jsonl").read_text().splitlines()[0])["provenance"]
+    assert (about["strategy"], [run["name"] for run in about["runs"]]) == ("depth", ["bm25", "lm", "rrf"])
 
 
 def test_the_report_bears_no_date(tmp_path: Path) -> None:

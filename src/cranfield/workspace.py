@@ -768,6 +768,7 @@ def _check_outputs(workspace: Workspace, top: _Table) -> None:
         kept = {
             "index": "the index",
             "pool.jsonl": "the pool",
+            "pool.provenance.jsonl": "the pool",
             "scores.tsv": "the scores",
             "summary.txt": "the summary",
         }

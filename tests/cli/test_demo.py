@@ -58,8 +58,8 @@ def test_it_leaves_a_whole_experiment_behind(made: tuple[Path, subprocess.Comple
     assert len(workspace.systems) >= 6
     assert len({system.system.partition(":")[0] for system in workspace.systems if isinstance(system, Search)}) >= 6
     assert any(isinstance(system, Fusion) for system in workspace.systems)
-    header = json.loads((folder / "pool.jsonl").read_text().splitlines()[0])
-    assert header["pool"]["strategy"] == "depth" and header["pool"]["depth"] == 20
+    about = json.loads((folder / "pool.provenance.jsonl").read_text().splitlines()[0])["provenance"]
+    assert about["strategy"] == "depth" and about["parameters"]["depth"] == 20
     assert {each.name for each in (folder / "runs").iterdir()} == {f"{system.name}.run" for system in workspace.systems}
     measured = {each["system"] for each in json.loads((folder / "efficiency.json").read_text())["latency"]}
     assert measured == {system.name for system in workspace.systems if not isinstance(system, Fusion)}

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from cranfield import pooling
 from cranfield.analysis import Analysis
 from cranfield.collection import Run
 from cranfield.errors import CranfieldError
@@ -23,7 +21,6 @@ from cranfield.formats import read_run
 from cranfield.formats.files import RUN_WRITERS
 from cranfield.fusion import fuse
 from cranfield.fusion.recipe import recipe_of
-from cranfield.ids import id_bytes
 from cranfield.lab.engines import masked, open_engine
 from cranfield.lab.index import build
 from cranfield.lab.systems import system_named
@@ -142,51 +139,12 @@ def _nothing_found(queries: Iterable[str], run: Run) -> Notes:
 
 
 def make_pool(task: Task, into: Path) -> Notes:
-    """The documents to be judged: the first ones of each run, in an order that tells nothing of ranks or runs."""
+    """The documents to be judged: the first ones of each run; and beside them where they come from."""
     settings = task["settings"]
-    pool: dict[str, set[str]] = {}
-    for name, file in settings["runs"].items():
-        run = read_run(file, settings["formats"].get(name), name=name)
-        for i, query in enumerate(run.queries):
-            pool.setdefault(query, set()).update(first_documents(run, i, settings["depth"]))
-    about = {
-        "strategy": "depth",
-        "depth": settings["depth"],
-        "seed": settings["seed"],
-        "runs": list(settings["runs"]),
-        "topics": len(pool),
-        "documents": sum(map(len, pool.values())),
-    }
-    with writing(into / "pool.jsonl") as out:
-        out.write(_line({"pool": about}))
-        for query, docs in pool.items():
-            for doc in shuffled(docs, query, settings["seed"]):
-                out.write(_line({"query": query, "doc": doc}))
-    return []
-
-
-def first_documents(run: Run, i: int, depth: int) -> list[str]:
-    """The first documents of the i-th query; of equal scores those with the last ids, as in trec_eval."""
-    rows = run.rows_of(i)
-    docs, scores = run.docs[rows], run.scores[rows]
-    if len(docs) > depth:
-        near = scores >= np.partition(scores, len(scores) - depth)[len(scores) - depth]
-        docs, scores = docs[near], scores[near]
-    ranked = sorted(zip(scores.tolist(), map(id_bytes, docs), docs.tolist(), strict=True), reverse=True)
-    return [doc for _, _, doc in ranked[:depth]]
-
-
-def shuffled(docs: Iterable[str], query: str, seed: int) -> list[str]:
-    """Documents in an order that looks like chance, and stays when others are added.
-
-    >>> shuffled(["a", "b", "c", "d"], "1", 1) == [d for d in shuffled("abcde", "1", 1) if d != "e"]
-    True
-    """
-
-    def place(doc: str) -> bytes:
-        return hashlib.sha256(b"\0".join((str(seed).encode(), id_bytes(query), id_bytes(doc)))).digest()
-
-    return sorted(docs, key=place)
+    runs = {name: read_run(file, settings["formats"].get(name), name=name) for name, file in settings["runs"].items()}
+    pool = pooling.make_pool(runs, depth=settings["depth"], seed=settings["seed"])
+    pooling.write_pool(pool, into / "pool.jsonl")
+    return list(pool.notes)
 
 
 def _line(content: Mapping[str, Any]) -> bytes:

@@ -10,6 +10,7 @@ from cranfield.records import record
 from cranfield.workspace import Collection, Engine, Fusion, Given, Search, Workspace
 
 Settings = Mapping[str, Any]
+POOL = ("pool.jsonl", "pool.provenance.jsonl")
 
 
 @record
@@ -202,7 +203,7 @@ def _evaluating(workspace: Workspace, collection: Collection, there: Container[s
             "depth": workspace.pool.depth,
             "seed": workspace.seed,
         }
-        yield Step("pool", (collection.path("pool.jsonl"),), pool, (), _files(pool["runs"]))
+        yield Step("pool", tuple(map(collection.path, POOL)), pool, (), _files(pool["runs"]))
     if not collection.has_qrels or not runs:
         return
     scoring, inputs = _scoring(workspace, collection, runs)

@@ -1,0 +1,432 @@
+"""Who found what: the pool of some runs as numbers, and what each run, group and topic has in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection import Bools, Floats, Ints, Qrels, Run
+from cranfield.errors import CranfieldError
+from cranfield.formats import as_qrels, as_run
+from cranfield.judged import JudgedRun, judge
+from cranfield.pooling.groups import grouped
+from cranfield.pooling.lists import first_documents
+from cranfield.scores import distinct_names
+from cranfield.wording import counted, listed
+
+UNKNOWN_DEPTH = 10  # of a pool whose depth can neither be told nor inferred
+DEPTHS = (5, 10, 20, 50, 100, 1000)  # at which the share of judged documents is told
+MANY = 1 / 3  # a topic with a larger share of relevant documents has too many (Voorhees, CIKM 2018)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledRuns:
+    """Judgments and the runs pooled for them: every document of a topic has a number.
+
+    The judged documents come first, in the order of the qrels; after them those that the runs have within the depth
+    and nobody judged. `lists[r]` has the documents of run r within the depth, by topic and rank, `ranks[r]` their
+    ranks. A negative grade is no judgment: such a document has the grade NaN, as one that the qrels do not name.
+    """
+
+    qrels: Qrels
+    runs: tuple[Run, ...]  # with names that tell them apart
+    joins: tuple[JudgedRun, ...]
+    groups: tuple[str, ...]  # of each run
+    depth: int
+    depth_is: str  # how the depth is known, in words
+    pooled: tuple[bool, ...]  # whether each run is taken for one of those that were pooled
+    rel: float
+    topic: Ints  # of each document
+    grade: Floats
+    lists: tuple[Ints, ...]
+    ranks: tuple[Ints, ...]
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        qrels: Any,
+        runs: Iterable[Any],
+        *,
+        depth: int | None = None,
+        groups: Mapping[str, str] | str | None = None,
+        rel: float = 1,
+    ) -> PooledRuns:
+        """Number the documents of some runs down to a depth, or as deep as all of them are judged.
+
+        >>> pooled = PooledRuns.of({"q": {"a": 1, "b": 0}}, [{"q": {"a": 2.0, "b": 1.0, "c": 0.5}}])
+        >>> pooled.depth, pooled.depth_is
+        (2, 'inferred: down to rank 2 everything that the runs retrieved is judged')
+        """
+        judgments = as_qrels(qrels)
+        known = _named([as_run(run) for run in runs])
+        if not known:
+            raise CranfieldError("there are no runs: name at least one.")
+        if depth is not None and depth < 1:
+            raise CranfieldError(f"depth {depth}: expected a whole number of at least 1.")
+        joins = tuple(judge(judgments, run) for run in known)
+        full = [judged_depth(join) for join in joins]
+        at, how, pooled = (depth, "given", (True,) * len(known)) if depth is not None else _inferred(joins, full)
+        numbers = _Numbers(judgments)
+        parts = [numbers.of(run, join, at) for run, join in zip(known, joins, strict=True)]
+        topic, grade = numbers.columns()
+        return cls(
+            qrels=judgments,
+            runs=known,
+            joins=joins,
+            groups=grouped([run.name for run in known], groups),
+            depth=at,
+            depth_is=how,
+            pooled=pooled,
+            rel=rel,
+            topic=topic,
+            grade=grade,
+            lists=tuple(numbered for numbered, _ in parts),
+            ranks=tuple(ranks for _, ranks in parts),
+            notes=tuple(_notes(judgments, known, joins, pooled)),
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(run.name for run in self.runs)
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        return self.qrels.queries
+
+    @cached_property
+    def is_judged(self) -> Bools:
+        """Of each document."""
+        return ~np.isnan(self.grade)
+
+    @cached_property
+    def is_relevant(self) -> Bools:
+        return self.is_judged & (np.nan_to_num(self.grade, nan=-1.0) >= self.rel)
+
+    @property
+    def in_qrels(self) -> int:
+        """How many documents the qrels name, with a grade or as pooled only: those with the first numbers."""
+        return int(self.qrels.starts_of_ideal[-1])
+
+    def contributed(self, r: int) -> Ints:
+        """The documents that run r has in the pool; none if it was not pooled."""
+        return self.lists[r] if self.pooled[r] else self.lists[r][:0]
+
+    @cached_property
+    def runs_with(self) -> Ints:
+        """How many pooled runs have each document."""
+        return _counts((self.contributed(r) for r in range(len(self.runs))), len(self.grade))
+
+    @cached_property
+    def in_pool(self) -> Bools:
+        return self.runs_with > 0
+
+    @cached_property
+    def best_rank(self) -> Ints:
+        """The best rank of each document in any pooled run; beyond all ranks where none has it within the depth."""
+        best = np.full(len(self.grade), np.iinfo(np.int64).max)
+        for r, is_pooled in enumerate(self.pooled):
+            if is_pooled:
+                best[self.lists[r]] = np.minimum(best[self.lists[r]], self.ranks[r])
+        return best
+
+    @cached_property
+    def members(self) -> dict[str, tuple[int, ...]]:
+        """The runs of each group, in the order in which groups come up."""
+        found: dict[str, list[int]] = {}
+        for r, group in enumerate(self.groups):
+            found.setdefault(group, []).append(r)
+        return {group: tuple(at) for group, at in found.items()}
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether some runs belong together."""
+        return len(self.members) < len(self.runs)
+
+    @cached_property
+    def group_docs(self) -> dict[str, Ints]:
+        """The documents that each group has in the pool, each once."""
+        return {
+            group: np.unique(np.concatenate([self.contributed(r) for r in at])) for group, at in self.members.items()
+        }
+
+    @cached_property
+    def groups_with(self) -> Ints:
+        """How many groups have each document in the pool."""
+        return _counts(self.group_docs.values(), len(self.grade))
+
+    def unique_to_run(self, r: int) -> Ints:
+        """The documents that no other pooled run has within the depth."""
+        own = self.contributed(r)
+        alone: Ints = own[self.runs_with[own] == 1]
+        return alone
+
+    def unique_to_group(self, group: str) -> Ints:
+        """The documents that no run of another group has within the depth."""
+        own = self.group_docs[group]
+        alone: Ints = own[self.groups_with[own] == 1]
+        return alone
+
+
+# Depth
+
+
+def judged_depth(join: JudgedRun) -> int | None:
+    """Down to which rank everything that a run retrieved is judged, whatever the topic; None if everything is.
+
+    >>> qrels, run = as_qrels({"q": {"a": 1, "b": 0}}), as_run({"q": {"a": 3.0, "b": 2.0, "c": 1.0}})
+    >>> judged_depth(judge(qrels, run))
+    2
+    """
+    known = join.grade >= 0
+    # as long as every rank is judged, a hit is the how-manieth its rank says
+    unbroken = join.total((known & (join.running(known) == join.rank)).astype(np.float64)).astype(np.int64)
+    short = unbroken < join.retrieved
+    return int(unbroken[short].min()) if short.any() else None
+
+
+def _inferred(joins: Sequence[JudgedRun], full: Sequence[int | None]) -> tuple[int, str, tuple[bool, ...]]:
+    """The depth down to which all pooled runs are judged.
+
+    Not pooled are runs with an unjudged first document, and those judged less than half as deep as runs commonly are:
+    what they have was found by others.
+    """
+    longest = [max(1, int(join.retrieved.max(initial=0))) for join in joins]
+    depths = [own if depth is None else depth for own, depth in zip(longest, full, strict=True)]
+    common = sorted(depth for depth in depths if depth)
+    if not common:
+        at = min(UNKNOWN_DEPTH, max(longest))
+        how = f"taken as {at}, since no run has all of its first documents judged; --depth gives another"
+        return at, how, (True,) * len(joins)
+    least = common[len(common) // 2] / 2
+    pooled = tuple(depth is None or depth >= least for depth in full)
+    # a run that is judged to its end would have been judged further
+    ends = [depth for depth in full if depth is not None and depth >= least]
+    at = min(ends) if ends else max(own for own, is_pooled in zip(longest, pooled, strict=True) if is_pooled)
+    where = f"down to rank {at:,} " if ends else "wholly, as "
+    return at, f"inferred: {where}everything that the runs retrieved is judged", pooled
+
+
+def _notes(qrels: Qrels, runs: Sequence[Run], joins: Sequence[JudgedRun], pooled: Sequence[bool]) -> Iterable[str]:
+    left = [run.name for run, is_pooled in zip(runs, pooled, strict=True) if not is_pooled]
+    if left:
+        which = listed(left)
+        yield f"Not taken for pooled, being judged less deep than others (--depth takes all for pooled): {which}."
+    for run, join in zip(runs, joins, strict=True):
+        missing = [query for query, gone in zip(join.queries, join.missing.tolist(), strict=True) if gone]
+        if missing:
+            n = counted(len(missing), "topic")
+            yield f"{run.name} has nothing for {n} with judgments, which count as 0 ({listed(missing)})."
+    unjudged = max(join.only_in_run for join in joins)
+    if unjudged:
+        yield f"Queries of the runs without judgments are left out, up to {unjudged:,} of a run."
+    if qrels.merged:
+        what = counted(qrels.merged, "document")
+        yield f"{what} judged for several subtopics or groups: the highest grade tells whether it is relevant."
+
+
+def _named(runs: Sequence[Run]) -> tuple[Run, ...]:
+    files = [run.origin.file if run.origin else None for run in runs]
+    names = distinct_names([run.name for run in runs], files)
+    return tuple(run.renamed(name) for run, name in zip(runs, names, strict=True))
+
+
+class _Numbers:
+    """Numbers of documents, topic by topic: judged ones as they stand in the qrels, then others as they come up."""
+
+    def __init__(self, qrels: Qrels) -> None:
+        self.qrels = qrels
+        starts = qrels.starts_of_ideal.tolist()
+        self.known: list[dict[str, int]] = [
+            {doc: start + k for k, doc in enumerate(judged)}
+            for start, judged in zip(starts[:-1], qrels.judged, strict=True)
+        ]
+        self.next = starts[-1]
+        self.others: list[int] = []  # the topic of each document that is not in the qrels
+
+    def of(self, run: Run, join: JudgedRun, depth: int) -> tuple[Ints, Ints]:
+        """The numbers and ranks of a run's documents down to a depth."""
+        numbers: list[int] = []
+        sizes = np.minimum(join.retrieved, depth)
+        for i in np.flatnonzero(sizes).tolist():
+            known = self.known[i]
+            for doc in first_documents(run, run.position[join.queries[i]], depth):
+                number = known.get(doc)
+                if number is None:
+                    number = known[doc] = self.next
+                    self.next += 1
+                    self.others.append(i)
+                numbers.append(number)
+        starts = np.cumsum(sizes) - sizes
+        ranks = np.arange(int(sizes.sum())) - np.repeat(starts, sizes) + 1
+        return np.array(numbers, dtype=np.int64), ranks
+
+    def columns(self) -> tuple[Ints, Floats]:
+        """The topic and the grade of each document."""
+        qrels = self.qrels
+        topic = np.repeat(np.arange(len(qrels.queries)), np.diff(qrels.starts_of_ideal))
+        grades = [grade if grade >= 0 else np.nan for judged in qrels.judged for grade in judged.values()]
+        return (
+            np.concatenate([topic, np.array(self.others, dtype=np.int64)]),
+            np.concatenate([np.array(grades, dtype=np.float64), np.full(len(self.others), np.nan)]),
+        )
+
+
+def _counts(parts: Iterable[Ints], n: int) -> Ints:
+    total = np.zeros(n, dtype=np.int64)
+    for part in parts:
+        total[part] += 1  # no part has a document twice
+    return total
+
+
+# What each has
+
+
+@dataclass(frozen=True)
+class Contribution:
+    """What a run or a group brought into the pool."""
+
+    name: str
+    runs: tuple[str, ...]
+    pooled: int
+    judged: int
+    relevant: int
+    unique: int
+    unique_judged: int
+    unique_relevant: int
+
+    @classmethod
+    def of(cls, name: str, runs: tuple[str, ...], pooled: PooledRuns, docs: Ints, unique: Ints) -> Contribution:
+        def count(flags: Bools, of: Ints) -> int:
+            return int(np.count_nonzero(flags[of]))
+
+        return cls(
+            name=name,
+            runs=runs,
+            pooled=len(docs),
+            judged=count(pooled.is_judged, docs),
+            relevant=count(pooled.is_relevant, docs),
+            unique=len(unique),
+            unique_judged=count(pooled.is_judged, unique),
+            unique_relevant=count(pooled.is_relevant, unique),
+        )
+
+
+def contributions_of_runs(pooled: PooledRuns) -> tuple[Contribution, ...]:
+    """What each run brought into the pool, and what only it did."""
+    return tuple(
+        Contribution.of(name, (name,), pooled, pooled.contributed(r), pooled.unique_to_run(r))
+        for r, name in enumerate(pooled.names)
+    )
+
+
+def contributions_of_groups(pooled: PooledRuns) -> tuple[Contribution, ...]:
+    """What each group brought into the pool, and what only it did."""
+    return tuple(
+        Contribution.of(
+            group,
+            tuple(pooled.names[r] for r in at),
+            pooled,
+            pooled.group_docs[group],
+            pooled.unique_to_group(group),
+        )
+        for group, at in pooled.members.items()
+    )
+
+
+@dataclass(frozen=True)
+class TopicPool:
+    """The pool of a topic, and its judgments."""
+
+    query: str
+    pooled: int
+    pooled_unjudged: int
+    judged: int
+    outside: int  # judged, though no pooled run has it within the depth
+    relevant: int
+    grades: Mapping[float, int]
+
+    @property
+    def share(self) -> float:
+        """Of the judged documents, how many are relevant; 0 where none is judged."""
+        return self.relevant / self.judged if self.judged else 0.0
+
+    @property
+    def has_none(self) -> bool:
+        return self.relevant == 0
+
+    @property
+    def has_many(self) -> bool:
+        """More than a third: there may well be more that nobody has found."""
+        return self.share > MANY
+
+
+def topic_pools(pooled: PooledRuns) -> tuple[TopicPool, ...]:
+    """The pool of each topic: how large, how much of it judged, how much relevant, with what grades."""
+    n = len(pooled.queries)
+
+    def per_topic(flags: Bools) -> list[int]:
+        counts: list[int] = np.bincount(pooled.topic[flags], minlength=n).tolist()
+        return counts
+
+    levels = np.unique(pooled.grade[pooled.is_judged])
+    by_level = {float(level): per_topic(pooled.grade == level) for level in levels}
+    size, judged = per_topic(pooled.in_pool), per_topic(pooled.is_judged)
+    unjudged, outside = per_topic(pooled.in_pool & ~pooled.is_judged), per_topic(pooled.is_judged & ~pooled.in_pool)
+    relevant = per_topic(pooled.is_relevant)
+    return tuple(
+        TopicPool(
+            query=query,
+            pooled=size[i],
+            pooled_unjudged=unjudged[i],
+            judged=judged[i],
+            outside=outside[i],
+            relevant=relevant[i],
+            grades={level: counts[i] for level, counts in by_level.items()},
+        )
+        for i, query in enumerate(pooled.queries)
+    )
+
+
+def overlaps(pooled: PooledRuns) -> Floats:
+    """How alike the lists of any two runs are down to the depth: the share of documents of either that both have.
+
+    The Jaccard index, as a mean over the topics for which at least one of both retrieved something.
+    """
+    n, m = len(pooled.queries), len(pooled.runs)
+    total, topics = np.zeros((m, m)), np.zeros((m, m))
+    order = np.argsort(pooled.topic, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    starts = np.concatenate(([0], np.cumsum(np.bincount(pooled.topic, minlength=n))))
+    place[order] = np.arange(len(order)) - starts[pooled.topic[order]]
+    by_topic = [np.split(docs, np.searchsorted(pooled.topic[docs], np.arange(1, n))) for docs in pooled.lists]
+    for i in range(n):
+        holds = np.zeros((m, int(starts[i + 1] - starts[i])), dtype=np.float32)
+        for r in range(m):
+            holds[r, place[by_topic[r][i]]] = 1
+        both = (holds @ holds.T).astype(np.float64)
+        size = both.diagonal()
+        either = size[:, None] + size[None, :] - both
+        total += np.divide(both, either, out=np.zeros_like(both), where=either > 0)
+        topics += either > 0
+    return np.divide(total, topics, out=np.zeros_like(total), where=topics > 0)
+
+
+def judged_shares(pooled: PooledRuns, depths: Sequence[int] | None = None) -> dict[int, tuple[float | None, ...]]:
+    """judged@k of each run: the share of its first k documents that has a judgment, over all topics together.
+
+    A run that retrieved nothing has none.
+    """
+    longest = max(int(join.retrieved.max(initial=0)) for join in pooled.joins)
+    ks = depths or sorted({k for k in DEPTHS if k <= longest} | {min(pooled.depth, longest)} - {0})
+    return {k: tuple(_judged_share(join, k) for join in pooled.joins) for k in ks}
+
+
+def _judged_share(join: JudgedRun, k: int) -> float | None:
+    shown = int(np.minimum(join.retrieved, k).sum())
+    seen = int(np.count_nonzero((join.grade >= 0) & (join.rank <= k)))
+    return seen / shown if shown else None

@@ -1,0 +1,226 @@
+"""Estimators that know nothing of retrieval: shares by samples, totals by recapture, series by a power law."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from cranfield.averages import Interval
+from cranfield.collection import Floats, Ints
+from cranfield.errors import CranfieldError
+
+Kind = Literal["clopper-pearson", "wilson"]
+
+# Shares and sample sizes
+
+
+def share_interval(found: float, n: float, level: float = 0.95, kind: Kind = "clopper-pearson") -> Interval:
+    """The confidence interval of a share of which a random sample of n had `found`.
+
+    `clopper-pearson` is exact: it holds the true share at least as often as the level says. `wilson` is shorter and
+    does so on average. Without a sample the share may be anything.
+
+    >>> interval = share_interval(0, 10)
+    >>> interval.low, round(interval.high, 4)
+    (0.0, 0.3085)
+    >>> round(share_interval(3, 10, kind="wilson").high, 4)
+    0.6032
+    """
+    require_level(level)
+    if kind not in get_args(Kind):
+        raise CranfieldError(f"interval {kind!r} is unknown: expected one of {', '.join(get_args(Kind))}.")
+    if not 0 <= found <= n:
+        raise CranfieldError(f"{found:g} of {n:g} is no share: expected a number from 0 to the size of the sample.")
+    if n == 0:
+        return Interval(0.0, 1.0, level)
+    low, high = (_clopper_pearson if kind == "clopper-pearson" else _wilson)(found, n, level)
+    return Interval(low, high, level)
+
+
+def _clopper_pearson(found: float, n: float, level: float) -> tuple[float, float]:
+    from scipy.special import betaincinv
+
+    tail = (1 - level) / 2
+    low = 0.0 if found == 0 else float(betaincinv(found, n - found + 1, tail))
+    high = 1.0 if found == n else float(betaincinv(found + 1, n - found, 1 - tail))
+    return low, high
+
+
+def _wilson(found: float, n: float, level: float) -> tuple[float, float]:
+    z, p = _normal_quantile(level), found / n
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return (0.0 if found == 0 else max(middle - half, 0.0)), (1.0 if found == n else min(middle + half, 1.0))
+
+
+def sample_size(
+    margin: float,
+    expected: float = 0.5,
+    level: float = 0.95,
+    kind: Kind = "clopper-pearson",
+    population: int | None = None,
+) -> int:
+    """How many documents to draw so that the interval of a share is no wider than twice the margin.
+
+    `expected` is the share one reckons with; a half is the worst case. Of a small population fewer will do, by the
+    finite population correction n / (1 + (n − 1) / N).
+
+    >>> sample_size(0.05), sample_size(0.05, expected=0.05), sample_size(0.05, population=1000)
+    (402, 94, 287)
+    """
+    if not 0 < margin < 0.5:
+        raise CranfieldError(f"margin {margin:g}: expected a number between 0 and 0.5.")
+    if not 0 <= expected <= 1:
+        raise CranfieldError(f"expected share {expected:g}: expected a number from 0 to 1.")
+
+    def is_enough(n: int) -> bool:
+        found = share_interval(expected * n, n, level, kind)
+        return found.high - found.low <= 2 * margin
+
+    needed = _smallest(is_enough)
+    if population is None:
+        return needed
+    return min(population, math.ceil(needed / (1 + (needed - 1) / population))) if population else 0
+
+
+def sample_size_without_any(missing: float, population: int, level: float = 0.95) -> int:
+    """How many documents to draw so that, if none is relevant, there are no more than `missing` in the population.
+
+    By the hypergeometric distribution: with one more than that, a sample without any has a chance of 1 − level.
+
+    >>> sample_size_without_any(10, 1000), sample_size_without_any(0, 100), sample_size_without_any(1000, 1000)
+    (238, 95, 0)
+    """
+    require_level(level)
+    more = math.floor(missing) + 1  # what is to be excluded: one more than allowed
+    if more > population:
+        return 0
+
+    def is_enough(n: int) -> bool:
+        # the chance to draw n documents and none of those: C(N − more, n) / C(N, n)
+        if n > population - more:
+            return True
+        lost = math.lgamma(population - more + 1) - math.lgamma(population - more - n + 1)
+        lost -= math.lgamma(population + 1) - math.lgamma(population - n + 1)
+        return lost <= math.log(1 - level) + 1e-12
+
+    return min(_smallest(is_enough), population)
+
+
+def _smallest(is_enough: Callable[[int], bool]) -> int:
+    high = 1
+    while not is_enough(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if is_enough(middle) else (middle, high)
+    return high
+
+
+def _normal_quantile(level: float) -> float:
+    from scipy.special import ndtri
+
+    return float(ndtri((1 + level) / 2))
+
+
+def require_level(level: float) -> None:
+    if not 0 < level < 1:
+        raise CranfieldError(f"level {level:g}: expected a number between 0 and 1.")
+
+
+# Capture and recapture
+
+
+@dataclass(frozen=True)
+class Recapture:
+    """How many there are, by what two finders found: an estimate with variance and interval."""
+
+    first: int
+    second: int
+    both: int
+    total: float
+    variance: float
+    low: float
+    high: float
+    level: float
+
+    @property
+    def error(self) -> float:
+        return math.sqrt(self.variance)
+
+    @property
+    def union(self) -> int:
+        return self.first + self.second - self.both
+
+
+def chapman(first: int, second: int, both: int, level: float = 0.95) -> Recapture:
+    """How many relevant documents there are if one finder has `first` of them, another `second`, and `both` are common.
+
+    Chapman's estimator (1951) of capture and recapture, N = (n1 + 1)(n2 + 1)/(m + 1) − 1, with Seber's variance. The
+    normal interval does not go below what was found.
+
+    >>> found = chapman(30, 20, 15)
+    >>> found.total, round(found.error, 4), found.low
+    (39.6875, 3.3495, 35)
+    """
+    require_level(level)
+    if not 0 <= both <= min(first, second):
+        raise CranfieldError(f"{both} in common of {first} and {second}: expected no more than either has.")
+    total = (first + 1) * (second + 1) / (both + 1) - 1
+    variance = (first + 1) * (second + 1) * (first - both) * (second - both) / ((both + 1) ** 2 * (both + 2))
+    low, high = around(total, variance, level, first + second - both)
+    return Recapture(first, second, both, total, variance, low, high, level)
+
+
+def around(total: float, variance: float, level: float, least: float) -> tuple[float, float]:
+    """The normal interval of an estimate that cannot be below what is known to be there."""
+    half = _normal_quantile(level) * math.sqrt(variance)
+    return max(total - half, least), max(total + half, least)
+
+
+# Extrapolation
+
+
+@dataclass(frozen=True)
+class PowerLaw:
+    """New relevant documents at depth d as C · d^s, less 1 in Zobel's form."""
+
+    scale: float
+    exponent: float
+    less: float  # 1 in Zobel's form, 0 in the plain one
+
+    @property
+    def falls(self) -> bool:
+        """Whether there are fewer new ones the deeper one looks, or none at all: else it must not be drawn out."""
+        return self.exponent < 0 or (self.exponent < 1e-12 and self.at(1) < 1e-9)
+
+    def at(self, depth: float) -> float:
+        """How many new ones to expect at a depth; never fewer than none."""
+        return max(0.0, float(self.scale * depth**self.exponent) - self.less)
+
+    def between(self, after: int, to: int) -> float:
+        """How many new ones to expect below one depth and down to another."""
+        return math.fsum(self.at(depth) for depth in range(after + 1, to + 1))
+
+
+def power_law(new: Sequence[float] | Floats | Ints, less: float = 1.0) -> PowerLaw | None:
+    """Fit new relevant documents at depths 1, 2, … by least squares of ln(n + less) on ln d (Zobel, SIGIR 1998).
+
+    The 1 makes room for depths without new ones. None where there are fewer than two depths, or, without it, a depth
+    with none. If the exponent is above −1 the sum has no end: never extrapolate to any depth.
+
+    >>> law = power_law([40, 22, 15, 12, 9.5, 8, 7, 6.2, 5.6, 5.1])
+    >>> round(law.exponent, 6), round(law.scale, 6), round(law.between(10, 20), 6)
+    (-0.832087, 40.659257, 32.714589)
+    """
+    shifted = np.asarray(new, dtype=np.float64) + less
+    if len(shifted) < 2 or not (shifted > 0).all():
+        return None
+    x, y = np.log(np.arange(1, len(shifted) + 1)), np.log(shifted)
+    exponent = float(((x - x.mean()) * (y - y.mean())).sum() / ((x - x.mean()) ** 2).sum())
+    return PowerLaw(math.exp(float(y.mean() - exponent * x.mean())), exponent, less)

@@ -1,0 +1,62 @@
+"""Which runs belong together: those of one team, or of one family of models."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from cranfield.errors import InputError
+from cranfield.formats.values import text
+from cranfield.ids import shown
+from cranfield.opening import Input, PathLike
+from cranfield.wording import listed
+
+
+def read_run_groups(path: PathLike) -> dict[str, str]:
+    """Which group each run belongs to: lines `run⇥group`."""
+    groups: dict[str, str] = {}
+    with Input(path) as source:
+        for number, line in source.lines():
+            if not line.strip() or line.startswith(b"#"):
+                continue
+            fields = [text(field.strip()) for field in line.split(b"\t")]
+            if len(fields) != 2 or not all(fields):
+                raise InputError(f"expected 'run<TAB>group', found {len(fields)} columns.", source.name, number)
+            run, group = fields
+            if groups.setdefault(run, group) != group:
+                message = f"run {shown(run)} is put into two groups, {groups[run]!r} and {group!r}."
+                raise InputError(message, source.name, number)
+        if not groups:
+            raise InputError("the file is empty, expected 'run<TAB>group' lines.", source.name)
+    return groups
+
+
+def grouped(runs: Sequence[str], groups: Mapping[str, str] | str | None = None) -> tuple[str, ...]:
+    """The group of each run, by a mapping from run to group or by a pattern that is looked for in its name.
+
+    Of a pattern, the group is what its first parentheses match, or all of it if it has none. A run that is in no
+    group, or that the pattern does not match, is a group of its own.
+
+    >>> grouped(["ict_1", "ict_2", "bm25"], "^[a-z]+_")
+    ('ict_', 'ict_', 'bm25')
+    >>> grouped(["ict_1", "ict_2", "bm25"], {"ict_1": "ICT", "ict_2": "ICT"})
+    ('ICT', 'ICT', 'bm25')
+    """
+    if groups is None:
+        return tuple(runs)
+    if isinstance(groups, str):
+        return tuple(_matched(run, groups) for run in runs)
+    unknown = [run for run in groups if run not in runs]
+    if len(unknown) == len(groups):
+        raise InputError(f"none of the runs that are put into groups is here: {listed(unknown, 3)}.")
+    return tuple(groups.get(run, run) for run in runs)
+
+
+def _matched(run: str, pattern: str) -> str:
+    try:
+        match = re.search(pattern, run)
+    except re.error as error:
+        raise InputError(f"{pattern!r} is no pattern (a regular expression): {error}.") from None
+    if match is None:
+        return run
+    return (match[1] if match.re.groups else match[0]) or run

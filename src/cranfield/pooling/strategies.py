@@ -1,0 +1,265 @@
+"""The strategies by name: what each is, its parameters, and what it needs beyond the lists of the runs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any, Literal
+
+from cranfield.errors import CranfieldError
+from cranfield.pooling.asking import Asker, Setting
+from cranfield.pooling.lists import Lists
+from cranfield.pooling.sampling import as_strata
+from cranfield.records import entity, record
+
+# order: as many as the budget allows, best first · sample: drawn by chance · adaptive: by what was judged so far
+Kind = Literal["order", "sample", "adaptive"]
+
+
+@record
+class Parameter:
+    """A setting of a strategy."""
+
+    about: str
+    default: Any
+    checked: Callable[[Any], Any]  # the value as the strategy takes it, or a ValueError that says what was expected
+
+
+@entity
+class Strategy:
+    """A way to choose the documents to judge."""
+
+    name: str
+    title: str
+    kind: Kind
+    home: str  # the module and class that ask
+    reference: str = ""
+    fixed: Mapping[str, Any] = field(default_factory=dict)  # what makes it differ from others of its class
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    needs: tuple[str, ...] = ()  # of a Setting
+
+    def asker(self, lists: Lists, setting: Setting, params: Mapping[str, Any] | None = None) -> Asker:
+        """What it asks for one topic."""
+        module, name = self.home.split(".")
+        kind = getattr(import_module(f"cranfield.pooling.{module}"), name)
+        asker: Asker = kind(lists, setting, **self.fixed, **self.checked(params or {}))
+        return asker
+
+    def checked(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """All parameters, those that are given checked."""
+        unknown = [name for name in params if name not in self.parameters]
+        if unknown:
+            known = ", ".join(self.parameters) or "none"
+            raise CranfieldError(f"{self.name} has no parameter {unknown[0]!r}: it has {known}.")
+        return {
+            name: _value(self.name, name, parameter, params.get(name, parameter.default))
+            for name, parameter in self.parameters.items()
+        }
+
+    def require(self, setting: Setting) -> None:
+        """An error if something is missing that it cannot do without."""
+        for need in self.needs:
+            if getattr(setting, need) is None:
+                raise CranfieldError(f"{self.name} needs {_NEEDS[need]}.")
+
+    def require_texts(self, setting: Setting, lists: Iterable[Lists]) -> None:
+        """An error if it learns from texts and has those of other documents."""
+        if "documents" in self.needs and not any(doc in setting.texts.numbers for own in lists for doc in own.ranks):
+            raise CranfieldError(f"{self.name}: there is no text of any document of the runs. Are the ids the same?")
+
+
+_NEEDS = {
+    "documents": "the texts of documents: --documents FILE",
+    "topics": "the words of the topics: --topics FILE",
+    "search": "something to search with: --index INDEX",
+}
+
+
+def strategy_of(name: str) -> Strategy:
+    """The strategy of that name.
+
+    >>> strategy_of("Thompson").name
+    'ts'
+    """
+    plain = name.strip().lower().replace("_", "-")
+    found = STRATEGIES.get(_ALIASES.get(plain, plain))
+    if found is None:
+        near = get_close_matches(plain, [*STRATEGIES, *_ALIASES], 1)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise CranfieldError(f"no strategy is called {name!r}.{hint} There are {', '.join(STRATEGIES)}.")
+    return found
+
+
+def _value(strategy: str, name: str, parameter: Parameter, value: Any) -> Any:
+    if value is None and parameter.default is None:
+        return None
+    try:
+        return parameter.checked(value)
+    except (TypeError, ValueError) as error:
+        raise CranfieldError(f"{strategy}: {name} is {value!r}, expected {error}.") from None
+
+
+def _number(low: float, high: float, *, above: bool = False, whole: bool = False) -> Callable[[Any], Any]:
+    """What takes a number within bounds, `above` the lower one if so."""
+    span = f"{'above' if above else 'from'} {low:g}" + (f" to {high:g}" if math.isfinite(high) else "")
+    expected = f"a {'whole ' if whole else ''}number {span}"
+
+    def check(value: Any) -> float | int:
+        try:
+            number = float(value)
+        except (TypeError, ValueError):
+            raise ValueError(expected) from None
+        if not low <= number <= high or (above and number == low) or (whole and not number.is_integer()):
+            raise ValueError(expected)
+        return int(number) if whole else number
+
+    return check
+
+
+def _choice(*values: str) -> Callable[[Any], str]:
+    def check(value: Any) -> str:
+        if value not in values:
+            raise ValueError(f"one of {', '.join(values)}")
+        return str(value)
+
+    return check
+
+
+_from_one = _number(1, math.inf, whole=True)
+
+
+def _bandit(kind: str, memory: float, update: str = "all") -> tuple[Kind, str, str, dict[str, Any], dict[str, Any]]:
+    """What all bandits have in common: kind, home, reference, what is fixed, parameters."""
+    parameters = {
+        "memory": Parameter("how much of what was judged counts at the next judgment", memory, _number(0, 1)),
+        "update": Parameter("which runs learn from a document: all that have it, or its own", update, _UPDATES),
+        "seed_depth": Parameter("depth to which all is judged first", 1, _number(0, math.inf, whole=True)),
+    }
+    return "adaptive", f"bandits.{kind}", "Losada, Parapar & Barreiro, IPM 2017", {}, parameters
+
+
+_UPDATES = _choice("all", "own")
+
+
+def _one(*args: Any, **more: Any) -> tuple[str, Strategy]:
+    strategy = Strategy(*args, **more)
+    return strategy.name, strategy
+
+
+STRATEGIES: Mapping[str, Strategy] = dict(
+    [
+        _one("depth", "the first k documents of each run, best ranks first", "order", "orders.Depth"),
+        _one(
+            "mnz",
+            "by CombMNZ: the sum of the scores, times the number of runs",
+            "order",
+            "orders.CombMNZ",
+            "Fox & Shaw, TREC-2 1993",
+        ),
+        _one("borda", "by Borda's count", "order", "orders.Borda", "Aslam & Montague, SIGIR 2001"),
+        _one(
+            "rrf",
+            "by reciprocal ranks, Σ1/(k + rank)",
+            "order",
+            "orders.RRF",
+            "Cormack, Clarke & Büttcher, SIGIR 2009",
+            parameters={"k": Parameter("how little the first ranks stand out", 60, _number(0, 1e9))},
+        ),
+        _one(
+            "rbp",
+            "by rank-biased precision, Σ(1 − p)p^(rank − 1)",
+            "order",
+            "orders.RBP",
+            "Moffat, Webber & Zobel, SIGIR 2007",
+            parameters={"p": Parameter("how far down a list its reader gets", 0.8, _number(0.0001, 0.9999))},
+        ),
+        _one(
+            "uniform",
+            "a random sample; every document has the same chance",
+            "sample",
+            "sampling.Uniform",
+            parameters={"rate": Parameter("share of a topic's documents", None, _number(0, 1, above=True))},
+        ),
+        _one(
+            "stratified",
+            "a random sample, the share depending on the best rank",
+            "sample",
+            "sampling.Stratified",
+            "Yilmaz, Kanoulas & Aslam, SIGIR 2008",
+            parameters={
+                "strata": Parameter("last rank and rate of each stratum", "10:1,50:0.4,100:0.1", as_strata),
+            },
+        ),
+        _one(
+            "mtf",
+            "move-to-front: stay with a run while its documents are relevant",
+            "adaptive",
+            "front.MoveToFront",
+            "Cormack, Palmer & Clarke, SIGIR 1998",
+        ),
+        _one("mm", "bandit: the run with the most relevant so far", *_bandit("MaxMean", 1.0)),
+        _one("mm-ns", "bandit: a run whose last judged document was relevant", *_bandit("MaxMean", 0.0)),
+        _one("ts", "bandit: Thompson sampling", *_bandit("Thompson", 1.0)),
+        _one("ts-ns", "bandit: Thompson sampling by the last judgments", *_bandit("Thompson", 0.0)),
+        _one("ucb", "bandit: upper confidence bounds", *_bandit("UCB", 1.0, "own")),
+        _one(
+            "hedge",
+            "a vote of runs, weighted by how their documents did",
+            "adaptive",
+            "hedge.Hedge",
+            "Aslam, Pavlu & Savell, SIGIR 2003",
+            parameters={"beta": Parameter("how much weight a loss costs", 0.1, _number(0, 1, above=True))},
+        ),
+        _one(
+            "active",
+            "active sampling, with the chances that estimates need",
+            "adaptive",
+            "active.ActiveSampling",
+            "Li & Kanoulas, CIKM 2017",
+            parameters={
+                "draws": Parameter("draws in a round, after which runs are weighed", 10, _from_one),
+                "explore": Parameter(
+                    "share of the draws that is left to all runs alike", 0.1, _number(0, 1, above=True)
+                ),
+            },
+        ),
+        _one(
+            "autotar",
+            "active learning from the texts of documents",
+            "adaptive",
+            "autotar.AutoTAR",
+            "Cormack & Grossman, SIGIR 2015",
+            parameters={
+                "negatives": Parameter("random documents presumed not relevant", 100, _from_one),
+                "penalty": Parameter("how strongly weights are held down", 0.1, _number(0, 1e9, above=True)),
+            },
+            needs=("documents", "topics"),
+        ),
+        _one(
+            "expansion",
+            "the first k, then what searching with the relevant ones finds",
+            "adaptive",
+            "expansion.Expansion",
+            parameters={"found": Parameter("new documents taken from each search", 10, _from_one)},
+            needs=("search",),
+        ),
+    ]
+)
+_ALIASES = {
+    "take": "depth",
+    "combmnz": "mnz",
+    "bordafuse": "borda",
+    "thompson": "ts",
+    "bla": "ts",
+    "thompson-ns": "ts-ns",
+    "move-to-front": "mtf",
+    "active-sampling": "active",
+    "cal": "autotar",
+    "bmi": "autotar",
+    "expand": "expansion",
+    "strata": "stratified",
+    "random": "uniform",
+}
