@@ -23,7 +23,7 @@ docs: .venv/.dev
 	@echo "open site/index.html"
 
 # ours and other tools' time and memory; all workloads take some minutes and 1.2 GB in build/
-WORKLOADS ?= ABCDE
+WORKLOADS ?= ABCDES
 REPEAT ?= 5
 bench: .venv/.dev
 	@$(BIN)/python -m benchmarks --workloads $(WORKLOADS) --repeat $(REPEAT)

@@ -8,20 +8,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
-import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from datetime import date
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from benchmarks.contenders import MEASURES, Contender, cranfield, installed, peer, peers
+from benchmarks.machine import machine
 from benchmarks.measuring import take_turns
 from benchmarks.plot import svg
 from benchmarks.results import DICTS, FILES, MANY, START, US, Row, check_agreement, markdown, row_of
+from benchmarks.search import measure_and_tell
 from benchmarks.workloads import WORKLOADS, Files, files_of, make_workloads
 
 ROOT = Path(__file__).parent.parent
@@ -29,10 +26,20 @@ RESULTS, PAGE, PICTURE = ROOT / "benchmarks/results.md", ROOT / "docs/speed.md",
 BEGIN, END = "<!-- written by make bench -->", "<!-- end -->"
 PACKAGES = ("pytrec_eval-terrier", "ir_measures", "ranx", "numpy")
 SIX = list(MEASURES)
+SEARCH = "S"  # our index beside bm25s
 
 
 def main() -> None:
     options = _options()
+    if SEARCH in options.workloads:
+        measure_and_tell(options.repeat)
+        options.workloads = options.workloads.replace(SEARCH, "")
+    if options.workloads:
+        _evaluation(options)
+
+
+def _evaluation(options: argparse.Namespace) -> None:
+    """Everything about evaluating runs."""
     make_workloads(options.folder, sorted({*options.workloads, "D"}))
     files = {name: files_of(WORKLOADS[name], options.folder) for name in sorted({*options.workloads, "D"})}
     _warm_up(files["D"])
@@ -40,7 +47,7 @@ def main() -> None:
     for row in _measure(files, options.workloads, options.repeat, options.patience):
         rows.append(row)
         _say(f"{row.group}, {row.workload}: {row.tool} {row.median:.3g} s")
-    told = markdown(rows, {name: files[name].size for name in options.workloads}, _machine())
+    told = markdown(rows, {name: files[name].size for name in options.workloads}, machine(PACKAGES))
     print(told)
     if set(options.workloads) == set(WORKLOADS):
         _write(rows, told)
@@ -50,7 +57,7 @@ def main() -> None:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="make bench", description=__doc__)
-    parser.add_argument("--workloads", default="ABCDE", type=_workloads, help="which of A, B, C, D and E")
+    parser.add_argument("--workloads", default="ABCDES", type=_workloads, help="which of A to E, and S for searching")
     parser.add_argument("--repeat", type=int, default=5, help="turns of each tool, after one to warm up")
     parser.add_argument("--patience", type=float, default=15, help="seconds after which a tool gets no further turn")
     parser.add_argument("--folder", type=Path, default=ROOT / "build/benchmarks", help="where the workloads are kept")
@@ -58,8 +65,9 @@ def _options() -> argparse.Namespace:
 
 
 def _workloads(text: str) -> str:
-    if not text or set(text) - set(WORKLOADS):
-        raise argparse.ArgumentTypeError(f"expected some of {', '.join(WORKLOADS)}, found {text!r}")
+    known = [*WORKLOADS, SEARCH]
+    if not text or set(text) - set(known):
+        raise argparse.ArgumentTypeError(f"expected some of {', '.join(known)}, found {text!r}")
     return "".join(sorted(set(text)))
 
 
@@ -128,31 +136,6 @@ def _from_dicts(name: str, files: Files, repeat: int, patience: float) -> Iterat
     check_agreement(name, {tool: of_tool["sums"] for tool, of_tool in found.items()})
     for tool, of_tool in found.items():
         yield Row(DICTS, name, tool, tuple(of_tool["seconds"]))
-
-
-def _machine() -> str:
-    """Where and with what the figures were made."""
-    info = Path("/proc/cpuinfo")
-    models = re.findall(r"model name\s*: (.*)", info.read_text()) if info.exists() else []
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    tools = ", ".join(f"{name} {found}" for name in PACKAGES if (found := _version(name)))
-    return (
-        f"Measured on {date.today():%d %B %Y}: {models[0] if models else platform.machine()}, {cores} cores, "
-        f"{platform.system()}, Python {platform.python_version()}, {_ours()}, {tools}. The files are in the cache."
-    )
-
-
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _ours() -> str:
-    from cranfield.core import in_use
-
-    return f"cranfield {version('cranfield')} ({in_use()})"
 
 
 def _write(rows: Sequence[Row], told: str) -> None:

@@ -170,10 +170,10 @@ def times_table(rows: Sequence[Row]) -> str:
     return _table(head, lines, texts=2)
 
 
-def targets_table(figures: Mapping[str, float]) -> str:
+def targets_table(figures: Mapping[str, float], targets: Sequence[Target] = TARGETS) -> str:
     """What was asked for, what was reached, and whether it is enough."""
     lines = []
-    for target in TARGETS:
+    for target in targets:
         ratio = target.reached(figures)
         reached = (
             ["–", "not measured"] if ratio is None else [times(ratio), "yes" if target.is_met(ratio) else "**no**"]

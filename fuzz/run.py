@@ -15,7 +15,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-TARGETS = ("files", "dicts", "arrays")
+TARGETS = ("files", "dicts", "arrays", "postings")
 ROOT = Path(__file__).parent.parent
 BUILD = ROOT / "build" / "fuzz"
 FUZZER = BUILD / "fuzzer"

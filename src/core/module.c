@@ -10,6 +10,7 @@
 #include "hits.h"
 #include "judgments.h"
 #include "lines.h"
+#include "postings.h"
 #include "ranking.h"
 #include "scan.h"
 #include "sums.h"
@@ -696,6 +697,7 @@ static PyMethodDef methods[] = {
     {"quotients", quotients, METH_VARARGS, quotients_doc},
     {"running", running, METH_VARARGS, running_doc},
     {"shares", shares, METH_VARARGS, shares_doc},
+    {"search", search, METH_VARARGS, search_doc},
     {NULL, NULL, 0, NULL},
 };
 

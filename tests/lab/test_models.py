@@ -16,7 +16,7 @@ from cranfield.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.lab import models
 from cranfield.lab.index import Index, build
-from cranfield.lab.models import best, model_named
+from cranfield.lab.models import BM25, Query, best, model_named
 
 PLAIN = Analysis(stemmer="none", stop_words="none")
 
@@ -117,6 +117,69 @@ def test_batches_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         for (docs, scores), (same_docs, same) in zip(model_named(name).search(index, queries, 7), whole, strict=True):
             assert docs.tolist() == same_docs.tolist() and scores.tolist() == same.tolist()
         monkeypatch.undo()
+
+
+def bits(found: list[tuple[np.ndarray, np.ndarray]]) -> list[tuple[bytes, bytes]]:
+    assert all(docs.dtype == np.int64 and scores.dtype == np.float64 for docs, scores in found)
+    return [(docs.tobytes(), scores.tobytes()) for docs, scores in found]
+
+
+def asked_at_random(index: Index, seed: int) -> list[Query]:
+    """Short queries as users type them, and long ones as feedback makes them, with weights that may be 0."""
+    rng = np.random.default_rng(seed)
+    terms = len(index.terms)
+    short: list[Query] = [dict.fromkeys(rng.integers(0, terms, 3).tolist(), 1.0) for _ in range(5)]
+    weights = rng.random(terms) * rng.choice([1.0, 1.0, 0.0], terms)
+    return [*short, {}, dict(zip(rng.permutation(terms).tolist(), weights.tolist(), strict=True))]
+
+
+@pytest.mark.skipif(models.__dict__["core"] is None, reason="the compiled core is not in use")
+@pytest.mark.parametrize("name", ["bm25", "tfidf", "lm", "lm-jm", "dph"])
+def test_the_core_and_its_twin_find_the_same_bits(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for seed, n in ((1, 1), (2, 60), (3, 9000)):  # the core scores 8,192 documents at a time
+        index = corpus(seed, n)
+        queries = asked_at_random(index, seed)
+        for depth in (1, 7, 1000):
+            compiled = model_named(name).search(index, queries, depth)
+            with monkeypatch.context() as patch:
+                patch.setattr(models, "core", None)
+                assert bits(model_named(name).search(index, queries, depth)) == bits(compiled)
+
+
+def test_weights_that_are_kept_or_found_anew_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = corpus(n=300)
+    queries = asked_at_random(index, 4)
+    anew = {name: bits(model_named(name).search(corpus(n=300), queries, 50)) for name in ("bm25", "lm", "dph")}
+    for room in (0, 1, 2 * len(index.post_docs), 1 << 25):
+        monkeypatch.setattr(models, "MOST_KEPT", room)
+        for name in ("bm25", "lm", "bm25", "dph", "lm", "bm25"):
+            for query, expected in zip(queries, anew[name], strict=True):
+                assert bits(model_named(name).search(index, [query], 50)) == [expected]
+
+
+@pytest.mark.skipif(models.__dict__["core"] is None, reason="without the core no weights are kept")
+def test_weights_are_kept_for_the_models_used_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    index = corpus()
+    monkeypatch.setattr(models, "MOST_KEPT", 2 * len(index.post_docs))
+    for k1 in (0.5, 0.9, 1.2, 0.9, 2.0):
+        BM25(k1=k1).search(index, [{0: 1.0}])
+    assert list(index.__dict__["_found"]["weighed"]) == [BM25(k1=0.9), BM25(k1=2.0)]
+
+
+def test_no_queries_and_no_documents_find_nothing() -> None:
+    for name in ("bm25", "tfidf", "lm", "lm-jm", "dph"):
+        assert model_named(name).search(corpus(), []) == []
+        for index in (corpus(), build([])):
+            ((docs, scores),) = model_named(name).search(index, [{}])
+            assert not len(docs) and not len(scores)
+
+
+@pytest.mark.skipif(models.__dict__["core"] is None, reason="the twin does not look")
+def test_postings_out_of_order_are_said_to_be_damaged() -> None:
+    index = corpus()
+    index.post_docs[:] = index.post_docs[::-1].copy()
+    with pytest.raises(CranfieldError, match="the index is damaged"):
+        BM25().search(index, [{0: 1.0}])
 
 
 @given(st.lists(st.integers(0, 9), max_size=400), st.integers(1, 60))

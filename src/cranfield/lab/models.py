@@ -9,19 +9,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 
 from cranfield.collection import Floats, Ints
+from cranfield.core import core
 from cranfield.errors import CranfieldError
 from cranfield.lab.index import Index
+from cranfield.lab.parameters import Range, require_in_range
 from cranfield.records import define_fields, record
 from cranfield.stretches import cores, in_parallel
 
 DEPTH = 1000
-MOST_POSTINGS = 4_000_000  # of the terms of some queries, which are weighed at a time
-MOST_SCORES = 8_000_000  # of these queries
+MOST_POSTINGS = 500_000  # of the terms of the queries that are answered at a time, or of terms weighed at a time
+MOST_KEPT = 1 << 25  # postings whose weights are kept for the next search, of all models together
 Query = Mapping[int, float]  # terms by number, with weights
 T = TypeVar("T")
 
@@ -35,6 +38,7 @@ class Postings:
     starts: Ints  # within the arrays below
     docs: Ints
     counts: Floats
+    at: Ints  # where in the index each is
 
     @classmethod
     def of(cls, index: Index, terms: Ints) -> Postings:
@@ -42,7 +46,7 @@ class Postings:
         sizes = ends - begins
         starts = np.concatenate(([0], np.cumsum(sizes)))
         at = np.repeat(begins - starts[:-1], sizes) + np.arange(starts[-1])
-        return cls(index, terms, starts, index.post_docs[at], index.post_counts[at].astype(np.float64))
+        return cls(index, terms, starts, index.post_docs[at], index.post_counts[at].astype(np.float64), at)
 
     def each(self, values: Floats) -> Floats:
         """What each term has, for each of its postings."""
@@ -72,6 +76,10 @@ class Model:
 
     name: ClassVar[str] = ""
     about: ClassVar[str] = ""
+    ranges: ClassVar[Mapping[str, Range]] = {}
+
+    def __post_init__(self) -> None:
+        require_in_range(self, self.ranges)
 
     def __init_subclass__(cls) -> None:
         define_fields(cls)
@@ -92,27 +100,11 @@ class Model:
 
     def search(self, index: Index, queries: Sequence[Query], depth: int = DEPTH) -> list[tuple[Ints, Floats]]:
         """The best documents of each query with their scores; equal scores in the order of the collection."""
-        prepared = [self.of_query(index, query) for query in queries]
-        self.of_length(index)
-        found = in_parallel(lambda batch: self._scored(index, batch, depth), _batches(index, prepared), cores())
+        asked = Asked.of([self.of_query(index, query) for query in queries])
+        weighed = _weighed(index, self)
+        answer = _by_matrix if core is None else _by_core
+        found = in_parallel(lambda some: answer(index, some, weighed, depth), asked.batches(index), cores())
         return [ranked for batch in found for ranked in batch]
-
-    def _scored(self, index: Index, queries: list[Query], depth: int) -> list[tuple[Ints, Floats]]:
-        from scipy.sparse import csr_matrix
-
-        terms = np.array(sorted({term for query in queries for term in query}), dtype=np.int64)
-        if not len(terms):
-            return [(np.empty(0, np.int64), np.empty(0))] * len(queries)
-        postings = Postings.of(index, terms)
-        shape = (len(terms), len(index.docs))
-        by_term = csr_matrix((self.weights(postings), postings.docs, postings.starts), shape=shape)
-        asked = _as_matrix(queries, terms)
-        scores = asked @ by_term
-        bonus = self.of_length(index)
-        if bonus is not None:
-            sizes = np.array([math.fsum(query.values()) for query in queries])
-            scores.data += np.repeat(sizes, np.diff(scores.indptr)) * bonus[scores.indices]
-        return [_best(scores, i, depth) for i in range(len(queries))]
 
 
 MODELS: dict[str, type[Model]] = {}
@@ -126,6 +118,7 @@ class BM25(Model):
 
     name: ClassVar = "bm25"
     about: ClassVar = "Robertson & Zaragoza, The Probabilistic Relevance Framework, 2009; idf as in Lucene."
+    ranges: ClassVar = {"k1": Range(), "b": Range(0, 1)}
 
     def weights(self, postings: Postings) -> Floats:
         index = postings.index
@@ -148,7 +141,9 @@ class TfIdf(Model):
         return found
 
     def of_query(self, index: Index, query: Query) -> Query:
-        raw = {term: (1 + math.log(count)) * float(_idf(index)[term]) for term, count in query.items() if count > 0}
+        # feedback makes fractions of counts, whose logarithms are negative: below 1 a term weighs what it counts
+        tf = {term: 1 + math.log(count) if count >= 1 else count for term, count in query.items() if count > 0}
+        raw = {term: weight * float(_idf(index)[term]) for term, weight in tf.items()}
         norm = math.sqrt(math.fsum(weight**2 for weight in raw.values())) or 1.0
         return {term: weight / norm for term, weight in raw.items()}
 
@@ -160,6 +155,7 @@ class Dirichlet(Model):
 
     name: ClassVar = "lm"
     about: ClassVar = "Zhai & Lafferty, A study of smoothing methods for language models, 2004."
+    ranges: ClassVar = {"mu": Range(low_in=False)}
 
     def weights(self, postings: Postings) -> Floats:
         chance = postings.collection_frequencies / postings.index.tokens
@@ -178,6 +174,7 @@ class JelinekMercer(Model):
 
     name: ClassVar = "lm-jm"
     about: ClassVar = "Zhai & Lafferty, A study of smoothing methods for language models, 2004."
+    ranges: ClassVar = {"weight": Range(0, 1, low_in=False, high_in=False)}
 
     def weights(self, postings: Postings) -> Floats:
         chance = postings.each(postings.collection_frequencies / postings.index.tokens)
@@ -214,41 +211,132 @@ def model_named(name: str, **parameters: Any) -> Model:
     return MODELS[name](**parameters)
 
 
-def _batches(index: Index, queries: list[Query]) -> Iterator[list[Query]]:
-    """Queries some at a time, so that a batch fits into memory and its terms are weighed once."""
-    batch: list[Query] = []
-    terms: set[int] = set()
-    postings = scores = 0.0
-    for query in queries:
-        new = [term for term in query if term not in terms]
-        more = float(index.doc_frequencies[new].sum())
-        reached = min(float(index.doc_frequencies[list(query)].sum()), float(len(index.docs)))
-        if batch and (postings + more > MOST_POSTINGS or scores + reached > MOST_SCORES):
-            yield batch
-            batch, terms, postings, scores = [], set(), 0.0, 0.0
-            more = float(index.doc_frequencies[list(query)].sum())
-        batch.append(query)
-        terms.update(query)
-        postings, scores = postings + more, scores + reached
-    yield batch
+@record
+class Asked:
+    """Queries one after the other, each with its terms in order, so that a score does not depend on that of words."""
+
+    starts: Ints  # of query i the terms are starts[i] to starts[i + 1]
+    terms: Ints
+    weights: Floats
+
+    @classmethod
+    def of(cls, queries: Sequence[Query]) -> Asked:
+        ordered = [sorted(query.items()) for query in queries]
+        return cls(
+            np.cumsum([0, *map(len, ordered)], dtype=np.int64),
+            np.array([term for query in ordered for term, _ in query], dtype=np.int64),
+            np.array([weight for query in ordered for _, weight in query], dtype=np.float64),
+        )
+
+    def sizes(self) -> Floats:
+        """The weights of each query's terms together."""
+        return np.array([math.fsum(self.weights[a:b].tolist()) for a, b in pairwise(self.starts.tolist())])
+
+    def postings(self, index: Index) -> Ints:
+        """How many postings the terms of each query have together."""
+        sums = np.concatenate(([0.0], np.cumsum(index.doc_frequencies[self.terms])))
+        found: Ints = np.diff(sums[self.starts]).astype(np.int64)
+        return found
+
+    def batches(self, index: Index) -> Iterator[Asked]:
+        """Queries some at a time, with so many postings; what one finds does not depend on the others."""
+        before = np.cumsum(self.postings(index)) // MOST_POSTINGS
+        if not len(before) or before[-1] == before[0]:
+            yield self
+            return
+        cuts = [0, *(np.flatnonzero(np.diff(before)) + 1).tolist(), len(before)]
+        for first, last in pairwise(cuts):
+            a, b = int(self.starts[first]), int(self.starts[last])
+            yield Asked(self.starts[first : last + 1] - a, self.terms[a:b], self.weights[a:b])
 
 
-def _as_matrix(queries: list[Query], terms: Ints) -> Any:
+@record
+class Table:
+    """Weights of the postings of terms: those of row r are from starts[r] to starts[r + 1]."""
+
+    rows: Ints  # of the terms that were asked for
+    starts: Ints
+    docs: Any
+    weights: Floats
+
+
+class Weighed:
+    """What a model makes of an index: the weights of postings, found when a query first asks for them."""
+
+    def __init__(self, index: Index, model: Model) -> None:
+        self.index, self.model = index, model
+        self.bonus = model.of_length(index)
+
+    def table(self, terms: Ints) -> Table:
+        """The weights of some terms' postings."""
+        different, rows = np.unique(terms, return_inverse=True)
+        postings = Postings.of(self.index, different)
+        return Table(rows, postings.starts, postings.docs, self.model.weights(postings))
+
+
+class Kept(Weighed):
+    """The same, with all weights at the places of their postings, where they stay for the next search."""
+
+    def __init__(self, index: Index, model: Model) -> None:
+        super().__init__(index, model)
+        self.weights = np.empty(len(index.post_docs))  # takes up memory only where weights are written
+        self.known = np.zeros(len(index.terms), dtype=bool)
+
+    def table(self, terms: Ints) -> Table:
+        new = terms[~self.known[terms]]
+        if len(new):
+            self._learn(np.unique(new))
+        return Table(terms, self.index.post_starts, self.index.post_docs, self.weights)
+
+    def _learn(self, terms: Ints) -> None:
+        """Find the weights of some terms; another thread that does so at the same time writes the same."""
+        before = np.cumsum(self.index.doc_frequencies[terms]) // MOST_POSTINGS
+        for some in np.split(terms, np.flatnonzero(np.diff(before)) + 1):
+            postings = Postings.of(self.index, some)
+            self.weights[postings.at] = self.model.weights(postings)
+            self.known[some] = True
+
+
+def _weighed(index: Index, model: Model) -> Weighed:
+    """The weights of a model, kept with the index for as many models as there is room for; the last ones used."""
+    room = MOST_KEPT // max(1, len(index.post_docs))
+    if core is None or not model.name or not room:  # a model without a name is made for one query
+        return Weighed(index, model)
+    known: dict[Model, Kept] = kept(index, "weighed", dict)
+    found = known.pop(model, None) or Kept(index, model)
+    known[model] = found
+    for oldest in list(known)[:-room]:
+        known.pop(oldest, None)
+    return found
+
+
+def _by_core(index: Index, asked: Asked, weighed: Weighed, depth: int) -> list[tuple[Ints, Floats]]:
+    table = weighed.table(asked.terms)
+    most = np.minimum(asked.postings(index), min(depth, len(index.docs)))
+    places = np.concatenate(([0], np.cumsum(most)))
+    docs, scores, counts = np.empty(places[-1], np.int64), np.empty(places[-1]), np.empty(len(most), np.int64)
+    postings = (table.starts, np.ascontiguousarray(table.docs, np.int32), table.weights)
+    queries = (asked.starts, table.rows, asked.weights)
+    bonus = (weighed.bonus, None if weighed.bonus is None else asked.sizes())
+    try:
+        core.search(len(index.docs), *postings, *queries, *bonus, places, docs, scores, counts)
+    except ValueError:
+        raise CranfieldError("the index is damaged: its postings are not in order. Index again.") from None
+    return [(docs[a : a + n], scores[a : a + n]) for a, n in zip(places.tolist(), counts.tolist(), strict=False)]
+
+
+def _by_matrix(index: Index, asked: Asked, weighed: Weighed, depth: int) -> list[tuple[Ints, Floats]]:
+    """The same as a product of matrices, which leaves documents with a score of 0 out before anything is added."""
     from scipy.sparse import csr_matrix
 
-    place = {int(term): i for i, term in enumerate(terms)}
-    # by number, so that a score does not depend on the order of a query's words
-    asked = [sorted(query.items()) for query in queries]
-    starts = np.concatenate(([0], np.cumsum([len(query) for query in asked])))
-    columns = np.array([place[term] for query in asked for term, _ in query], dtype=np.int32)
-    values = np.array([weight for query in asked for _, weight in query], dtype=np.float64)
-    return csr_matrix((values, columns, starts), shape=(len(queries), len(terms)))
-
-
-def _best(scores: Any, i: int, depth: int) -> tuple[Ints, Floats]:
-    """The best documents of a row; of those with equal scores the ones that come first in the collection."""
-    rows = slice(scores.indptr[i], scores.indptr[i + 1])
-    return best(scores.indices[rows], scores.data[rows], depth)
+    table = weighed.table(asked.terms)
+    n, terms = len(asked.starts) - 1, len(table.starts) - 1
+    by_term = csr_matrix((table.weights, table.docs, table.starts), shape=(terms, len(index.docs)))
+    scores = csr_matrix((asked.weights, table.rows, asked.starts), shape=(n, terms)) @ by_term
+    if weighed.bonus is not None:
+        scores.data += np.repeat(asked.sizes(), np.diff(scores.indptr)) * weighed.bonus[scores.indices]
+    rows = [slice(a, b) for a, b in pairwise(scores.indptr.tolist())]
+    return [best(scores.indices[row], scores.data[row], depth) for row in rows]
 
 
 def best(docs: Any, values: Floats, depth: int) -> tuple[Ints, Floats]:
