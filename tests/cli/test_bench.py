@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.cli.conftest import Cranfield
@@ -212,3 +213,18 @@ def test_an_engine_nobody_knows_is_said_with_those_that_there_are(cranfield: Cra
     assert failed.code == 2 and "no engine 'lucene': expected embedded, tantivy, sqlite, or a URL" in failed.err
     failed = cranfield("bench", "--collection", example / "documents.jsonl", "--engine", "sqlite:mine.db")
     assert failed.code == 2 and "give sqlite alone" in failed.err and not Path("mine.db").exists()
+
+
+def test_dense_is_measured_with_vectors_and_told_what_it_lacks_without(
+    cranfield: Cranfield, index: Path, topics: Path, tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    np.save(tmp_path / "docs.npy", rng.normal(size=(223, 8)))
+    np.save(tmp_path / "queries.npy", rng.normal(size=(3, 8)))
+    vectors = ("--vectors", tmp_path / "docs.npy", "--query-vectors", tmp_path / "queries.npy")
+    systems = ("--system", "bm25", "--system", "dense", "--system", "bm25+mmr")
+    found = cranfield("bench", index, topics, *QUICK, *systems, *vectors, "--format", "json")
+    told = {one["system"]: (one["kind"], one["errors"]) for one in json.loads(found.out)["systems"]}
+    assert told == {"bm25": ("embedded", 0), "dense": ("vectors", 0), "bm25+mmr": ("embedded", 0)}
+    failed = cranfield("bench", index, topics, *QUICK, "--system", "dense")
+    assert failed.code == 2 and "name the files with --vectors and --query-vectors" in failed.err

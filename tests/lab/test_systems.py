@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from cranfield import evaluate, read_documents, read_qrels, read_topics
+from cranfield.analysis import Analysis
 from cranfield.collection import Document, Topic
 from cranfield.errors import CranfieldError
 from cranfield.lab.index import build
@@ -45,7 +48,7 @@ def test_feedback_finds_what_the_query_does_not_say() -> None:
         ("bm25+mmr+mmr", "and mmr after that"),
         ("bm25+mmr:lambda=1.5", "mmr: lambda=1.5 is not a number from 0 to 1"),
         ("bm25+mmr:lamda=0.5", "mmr has no parameter 'lamda': it has lambda, docs"),
-        ("bm25+rm3-best:subsets=0", "rm3-best: subsets=0 is not a whole number from 1"),
+        ("bm25+rm3-best:subsets=0", "rm3-best: subsets=0 is not a number from 1"),
         ("dense:similarity=dot", "dense: similarity=dot is none of inner, cosine"),
         ("dense+rocchio", "dense has none; only mmr after it"),
     ],
@@ -93,3 +96,34 @@ def test_bm25_on_the_classic_collections_is_what_others_find(name: str, shared_d
     assert bm25.mean("nDCG@10") == pytest.approx(expected, abs=0.001)
     if name in ("med", "cisi"):
         assert evaluate(qrels, system_named("bm25+rm3").search(index, texts), ["AP"]).mean("AP") > bm25.mean("AP")
+
+
+@pytest.mark.parametrize(
+    "name, says",
+    [
+        ("bm25:b=7", "bm25: b=7 is not a number from 0 to 1"),
+        ("lm:mu=0", "lm: mu=0 is not a number above 0"),
+        ("lm-jm:weight=0", "lm-jm: weight=0 is not a number above 0 and below 1"),
+        ("lm-jm:weight=1", "lm-jm: weight=1 is not a number above 0 and below 1"),
+        ("lsi:k=0", "lsi: k=0 is not a number from 1"),
+        ("bm25+rm3:weight=2", "rm3: weight=2 is not a number from 0 to 1"),
+        ("bm25+rocchio:docs=0", "rocchio: docs=0 is not a number from 1"),
+        ("bm25+rm3-fused:subsets=0", "rm3-fused: subsets=0 is not a number from 1"),
+    ],
+)
+def test_parameters_that_make_no_sense_are_refused(name: str, says: str) -> None:
+    with pytest.raises(CranfieldError, match=re.escape(says)):
+        system_named(name)
+
+
+@pytest.mark.parametrize("model", ["tfidf", "lsi:k=20"])
+@pytest.mark.parametrize("feedback", ["rm3", "rocchio"])
+def test_feedback_helps_a_cosine_too(model: str, feedback: str) -> None:
+    """Terms that count less than once weigh less, and never against a document."""
+    folder = Path(str(files("cranfield") / "example"))
+    index = build(read_documents(folder / "documents.jsonl"), Analysis("none", "english"))
+    queries = {topic.id: topic.title for topic in read_topics(folder / "topics.xml")}
+    runs = {name: system_named(name).search(index, queries, 100) for name in (model, f"{model}+{feedback}")}
+    scores = evaluate(folder / "qrels.txt", runs, ["nDCG@10"]).summary()
+    plain, better = (scores[name]["nDCG@10"] for name in runs)
+    assert better > plain - 0.1 and better > 0.3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.lab.bench import Bench, Load
     from cranfield.lab.costs import Indexing
     from cranfield.lab.engines import Options
-    from cranfield.lab.subjects import Subject
+    from cranfield.lab.subjects import Subject, VectorFiles
 
 
 @click.command(name="bench")
@@ -43,6 +44,8 @@ if TYPE_CHECKING:
 )
 @click.option("--energy", is_flag=True, help="Measure energy too, with the extra 'energy'.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="For the order of queries.")
+@click.option("--vectors", metavar="FILE", help="Vectors of the documents, for dense and mmr: .npy or Parquet.")
+@click.option("--query-vectors", metavar="FILE", help="Vectors of the topics, for dense.")
 @click.option("--ids", metavar="[NAME=]PATH", multiple=True, help="Where an answer has the ids, e.g. $.hits[*].id")
 @click.option("--scores", metavar="[NAME=]PATH", multiple=True, help="Where an answer has the scores.")
 @click.option("--body", metavar="[NAME=]JSON", multiple=True, help="What is sent to a server, with {query} in it.")
@@ -76,6 +79,8 @@ def command(
     connections: int,
     energy: bool,
     seed: int,
+    vectors: str | None,
+    query_vectors: str | None,
     ids: tuple[str, ...],
     scores: tuple[str, ...],
     body: tuple[str, ...],
@@ -110,6 +115,7 @@ def command(
     from cranfield.lab.energy import library
     from cranfield.lab.engines import Options
     from cranfield.lab.latency import read_latencies, write_latencies
+    from cranfield.lab.subjects import VectorFiles
     from cranfield.opening import writing
     from cranfield.report import efficiency
 
@@ -123,7 +129,8 @@ def command(
         load = Load(repetitions, warm_up, _numbers(clients), seconds, rate, seed, cold, connections, energy)
         common = Options(timeout=timeout, retries=retries)
         values = {"ids": ids, "scores": scores, "body": body, "headers": headers}
-        subjects = _subjects(places, systems, depth, common, values)
+        given = VectorFiles(vectors, query_vectors, _queries(places, fields)) if vectors and places else None
+        subjects = _subjects(places, systems, depth, common, values, given)
         indexings = _indexings(collection, engines, energy)
         found = _measured(places, fields, subjects, load, baseline, indexings)
     if output is not None:
@@ -138,7 +145,12 @@ def command(
 
 
 def _subjects(
-    places: tuple[str, ...], systems: tuple[str, ...], depth: int, common: Options, values: Mapping[str, Iterable[str]]
+    places: tuple[str, ...],
+    systems: tuple[str, ...],
+    depth: int,
+    common: Options,
+    values: Mapping[str, Iterable[str]],
+    vectors: VectorFiles | None,
 ) -> dict[str, Subject]:
     from cranfield.lab.subjects import given_options, subjects_named, with_index
 
@@ -146,7 +158,7 @@ def _subjects(
         raise InputError(f"expected INDEX and TOPICS, found {' '.join(places)}. Give more systems with --system.")
     index = places[0] if len(places) == 2 else None
     texts = with_index(systems, index)
-    return subjects_named(texts, index, depth, given_options(texts, common, values))
+    return subjects_named(texts, index, depth, replace(given_options(texts, common, values), vectors=vectors))
 
 
 def _indexings(collection: str | None, engines: tuple[str, ...], energy: bool) -> list[Indexing]:
@@ -165,6 +177,14 @@ def _indexings(collection: str | None, engines: tuple[str, ...], energy: bool) -
     ]
 
 
+def _queries(places: tuple[str, ...], fields: str) -> dict[str, str]:
+    from cranfield.lab.collections import topics_from
+    from cranfield.lab.systems import query_text
+
+    wanted = [field.strip() for field in fields.split(",") if field.strip()]
+    return {topic.id: query_text(topic, wanted) for topic in topics_from(places[-1])}
+
+
 def _measured(
     places: tuple[str, ...],
     fields: str,
@@ -174,16 +194,12 @@ def _measured(
     indexings: list[Indexing],
 ) -> Bench:
     from cranfield.lab.bench import bench, of_indexing
-    from cranfield.lab.collections import topics_from
-    from cranfield.lab.systems import query_text
 
     if not places and indexings and not subjects:
         return of_indexing(indexings)
     if not places or not subjects:
         raise InputError("expected INDEX and TOPICS, TOPICS and --system URL, --collection, or --latencies FILE.")
-    wanted = [field.strip() for field in fields.split(",") if field.strip()]
-    queries = {topic.id: query_text(topic, wanted) for topic in topics_from(places[-1])}
-    return bench(subjects, queries, load, baseline, indexings, progress)
+    return bench(subjects, _queries(places, fields), load, baseline, indexings, progress)
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -67,7 +67,7 @@ def _parts(task: Mapping[str, Any], method: Mapping[str, Any]) -> dict[str, Any]
         "platform": {"software": {"libraries": {"python": [f"{name} {version(name)}" for name in LIBRARIES]}}},
         "research goal": {"title": about["title"]} if about["title"] else {},
         "implementation": {"executable": {"cmd": "cranfield experiment"}, "source": {"lang": "python"}},
-        "method": {"automatic": True, "score ties": "reverse alphabetical order", **method},
+        "method": {"automatic": True, **method},
         "data": {
             "test collection": {key: value for key, value in named.items() if value},
             "sha256": task["inputs"],

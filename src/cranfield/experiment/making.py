@@ -66,7 +66,8 @@ def make_search(task: Task, into: Path) -> Notes:
         "stopwords": index.analysis.stop_words,
         "fields": list(index.about["fields"]),
     }
-    method = {"indexing": indexing, "query fields": settings["fields"], "retrieval": chain}
+    ties = {"score ties": "order of the collection"}
+    method = {**ties, "indexing": indexing, "query fields": settings["fields"], "retrieval": chain}
     if space is not None:
         chain[0] |= {key: settings[key] for key in ("vectors", "query_vectors") if settings[key] is not None}
     _write(task, run, into, method)
@@ -90,7 +91,9 @@ def make_engine(task: Task, into: Path) -> Notes:
     finally:
         engine.close()
     chain = [{"name": about.name, "version": about.version, "method": masked(settings["url"])}]
-    _write(task, run, into, {"query fields": settings["fields"], "retrieval": chain})
+    _write(
+        task, run, into, {"score ties": "order of the engine", "query fields": settings["fields"], "retrieval": chain}
+    )
     return [*notes, *run.notes, *_nothing_found(queries, run)]
 
 
@@ -112,12 +115,13 @@ def make_fusion(task: Task, into: Path) -> Notes:
     fused = fuse(runs, settings["method"], depth=settings["depth"], **how, **settings["params"])
     recipe = recipe_of(settings["method"], len(runs), **how, params=settings["params"])
     chain = [{"name": recipe.method.name, "method": recipe.described, "interpolates": list(runs)}]
-    _write(task, fused, into, {"retrieval": chain})
+    _write(task, fused, into, {"score ties": "reverse alphabetical order", "retrieval": chain})
     return list(fused.notes)
 
 
 def _parameters(part: Any) -> dict[str, Any]:
-    return {name: getattr(part, name) for name in part.__dataclass_fields__}
+    # a name that Python has taken ends with an underscore
+    return {name.rstrip("_"): getattr(part, name) for name in part.__dataclass_fields__}
 
 
 def _write(task: Task, run: Run, into: Path, method: Mapping[str, Any]) -> None:

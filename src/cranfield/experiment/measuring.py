@@ -15,7 +15,7 @@ from cranfield.lab.bench import Bench, Load, bench, measure_indexing
 from cranfield.lab.costs import Indexing
 from cranfield.lab.index import Index
 from cranfield.lab.latency import Searcher, write_latencies
-from cranfield.lab.subjects import Subject, embedded_subject, engine_subject
+from cranfield.lab.subjects import Subject, VectorFiles, embedded_subject, engine_subject
 from cranfield.lab.systems import system_named
 from cranfield.opening import writing
 from cranfield.report import efficiency
@@ -47,7 +47,8 @@ def _subject(name: str, own: Settings, depth: int, texts: Mapping[str, str]) -> 
     """A system that is asked for a topic, and searches with its text."""
     if own["kind"] == "engine":
         return _asked_by_topic(engine_subject(name, own["url"], depth, replace(engine_options(own), retries=0)), texts)
-    subject = embedded_subject(name, own["index"], own["system"], depth)
+    vectors = None if own["vectors"] is None else VectorFiles(own["vectors"], own["query_vectors"], texts)
+    subject = embedded_subject(name, own["index"], own["system"], depth, vectors)
     learned = learned_from(own)
     if learned is None:
         return _asked_by_topic(subject, texts)

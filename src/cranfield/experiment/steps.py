@@ -150,11 +150,7 @@ def _measuring(workspace: Workspace, collection: Collection, there: Container[st
     assert load is not None
     runs = _runs_there(workspace, collection, there)
     own = [step for step in _searching(workspace, collection) if step.kind in ("search", "engine")]
-    measured = {
-        str(step.settings["tag"]): step
-        for step in own
-        if step.name in runs.values() and step.settings.get("vectors") is None
-    }
+    measured = {str(step.settings["tag"]): step for step in own if step.name in runs.values()}
     if not measured:
         return
     indexes = [step for step in _searching(workspace, collection) if step.kind == "index"]
@@ -183,8 +179,6 @@ def _unmeasured(workspace: Workspace, runs: Container[str]) -> Iterator[tuple[st
             yield system.name, "a run that was given"
         elif isinstance(system, Fusion):
             yield system.name, "a fusion of runs"
-        elif isinstance(system, Search) and system.vectors is not None:
-            yield system.name, "by vectors that were made elsewhere"
         elif system.name not in runs:
             yield system.name, "its run could not be made"
 

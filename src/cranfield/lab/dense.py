@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +13,8 @@ from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.diversity import Likeness, by_vectors
 from cranfield.lab.index import Index
 from cranfield.lab.models import DEPTH, Model, Postings, Query, TfIdf, best, kept
-from cranfield.lab.vectors import Vectors, block_size, checked_blocks, places
+from cranfield.lab.parameters import Range
+from cranfield.lab.vectors import Vectors, as_vectors, block_size, checked_blocks, places
 from cranfield.records import entity
 from cranfield.wording import counted
 
@@ -93,6 +95,16 @@ class Space:
         asked = self._asked(self.queries, topics, similarity == "cosine")
         return nearest_in(self._blocks(len(topics), similarity == "cosine"), asked, depth)
 
+    def each(self, topics: Sequence[str]) -> dict[str, Space]:
+        """The same for one topic at a time."""
+        if self.queries is None:
+            raise CranfieldError(f"dense {NEEDS}.")
+        asked = self._asked(self.queries, topics, False)
+        return {
+            topic: replace(self, queries=as_vectors(asked[i : i + 1], [topic], self.queries.name))
+            for i, topic in enumerate(topics)
+        }
+
     def likeness(self, docs: Ints) -> Likeness:
         """Cosines of the vectors of some documents, whose numbers are in ascending order."""
         row = np.empty(len(self.ids), dtype=np.int64)
@@ -144,6 +156,7 @@ class LSI(Model):
 
     name: ClassVar = "lsi"
     about: ClassVar = "Deerwester et al., Indexing by latent semantic analysis, 1990."
+    ranges: ClassVar = {"k": Range(1)}
 
     def search(self, index: Index, queries: Sequence[Query], depth: int = DEPTH) -> list[Ranked]:
         docs, into = kept(index, f"lsi {self.k}", lambda: self._reduced(index))

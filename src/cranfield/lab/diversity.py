@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.collection import Floats, Ints
-from cranfield.errors import CranfieldError
 from cranfield.lab.index import Index
 from cranfield.lab.models import kept
+from cranfield.lab.parameters import Range, require_in_range
 from cranfield.records import record
 
 Ranked = tuple[Ints, Floats]
@@ -34,8 +34,7 @@ class MMR:
     about: ClassVar = "Carbonell & Goldstein, The use of MMR, diversity-based reranking, SIGIR 1998."
 
     def __post_init__(self) -> None:
-        if not 0 <= self.lambda_ <= 1:
-            raise CranfieldError(f"mmr: lambda={self.lambda_:g} is not a number from 0 to 1.")
+        require_in_range(self, {"lambda_": Range(0, 1)})
 
     def reranked(self, ranked: Ranked, like: Likeness) -> Ranked:
         """A ranking in the new order. Its scores are reciprocal ranks, so that nothing else changes the order."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import ClassVar, dataclass_transform
 
 import numpy as np
 
 from cranfield.collection import Floats, Ints
-from cranfield.errors import CranfieldError
 from cranfield.lab.index import Index
 from cranfield.lab.models import BM25, DEPTH, Model, Postings, Query, best
+from cranfield.lab.parameters import Range, require_in_range
 from cranfield.records import define_fields, record
 
 Ranked = tuple[Ints, Floats]
@@ -29,6 +29,10 @@ class Feedback:
 
     name: ClassVar[str] = ""
     about: ClassVar[str] = ""
+    ranges: ClassVar[Mapping[str, Range]] = {"docs": Range(1), "terms": Range(1)}
+
+    def __post_init__(self) -> None:
+        require_in_range(self, self.ranges)
 
     def __init_subclass__(cls) -> None:
         define_fields(cls)
@@ -63,6 +67,7 @@ class RM3(Feedback):
 
     name: ClassVar = "rm3"
     about: ClassVar = "Lavrenko & Croft, Relevance-based language models, 2001; Abdul-Jaleel et al., TREC 2004."
+    ranges: ClassVar = {**Feedback.ranges, "weight": Range(0, 1)}
 
     def expanded(self, index: Index, query: Query, docs: Ints, scores: Floats) -> Query:
         mixed: dict[int, float] = {}
@@ -85,9 +90,7 @@ class SubsetRM3(RM3):
     name: ClassVar = ""
     about: ClassVar = "Raiber & Kurland, Relevance feedback: the whole is inferior to the sum of its parts, TOIS 2019."
 
-    def __post_init__(self) -> None:
-        if self.subsets < 1:
-            raise CranfieldError(f"{self.name}: subsets={self.subsets} is not a whole number from 1.")
+    ranges: ClassVar = {**RM3.ranges, "subsets": Range(1)}
 
     def rankings(
         self, index: Index, first: Model, query: Query, docs: Ints, scores: Floats, depth: int = DEPTH

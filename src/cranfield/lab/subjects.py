@@ -14,7 +14,8 @@ from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.engines import LOCAL, Engine, Options, engine_url, is_url, masked, open_engine
 from cranfield.lab.index import Index
 from cranfield.lab.latency import Searcher, Starter
-from cranfield.lab.systems import system_named
+from cranfield.lab.spaces import Sources
+from cranfield.lab.systems import System, system_named
 
 DEPTH = 10
 FRESH = "index opened anew, its files first dropped from the page cache"
@@ -24,6 +25,7 @@ COLD = {
     "command": "the program is started for every search, warm ones too",
     "shell": "the program is started for every search, warm ones too",
     "function": "started anew",
+    "vectors": f"{KEPT}; queries come as vectors, so that to make these is in no latency",
 }
 CONNECTED = "a new connection, whatever the server still has in memory"
 ONCE = Options(retries=0)  # what fails has failed: a second try would be part of the latency of the first
@@ -55,11 +57,31 @@ class Subject:
 
 
 @dataclass(frozen=True)
+class VectorFiles:
+    """Vectors for systems that compare them, and the queries that they belong to."""
+
+    docs: str
+    queries: str | None  # for mmr those of documents are enough
+    texts: Mapping[str, str]  # of the queries, by id
+
+    def searcher(self, system: System, place: str, depth: int) -> Searcher:
+        """What is asked by the text of a query and searches with its vector."""
+        index = Index.open(place)
+        space = Sources(self.docs, self.queries).space(self.texts if system.is_dense else None, index, place)
+        if not system.is_dense:
+            return lambda text: system.search(index, {"": text}, depth, space=space)
+        ids = {text: query for query, text in self.texts.items()}
+        spaces = space.each(list(self.texts))
+        return lambda text: system.search(index, {ids[text]: text}, depth, space=spaces[ids[text]])
+
+
+@dataclass(frozen=True)
 class Given:
-    """Options for engines: for all of them, or for some by name."""
+    """Options for engines: for all of them, or for some by name; and vectors for our own systems."""
 
     common: Options = ONCE
     named: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    vectors: VectorFiles | None = None
 
     def of(self, name: str, kind: str) -> Options:
         # a search by GET sends no body, so that one for all is none for it
@@ -154,19 +176,28 @@ def engine_subject(name: str, url: str, depth: int = DEPTH, options: Options = O
     )
 
 
-def embedded_subject(name: str, index: str, system: str = "bm25", depth: int = DEPTH) -> Subject:
+def embedded_subject(
+    name: str, index: str, system: str = "bm25", depth: int = DEPTH, vectors: VectorFiles | None = None
+) -> Subject:
     """A system of our own index as a system under test."""
     searcher = system_named(system)
+    by_vectors = searcher.is_dense or searcher.diversity is not None
+    if searcher.is_dense and (vectors is None or vectors.queries is None):
+        raise InputError(f"{system} compares vectors: name the files with --vectors and --query-vectors.")
 
     def start() -> Searcher:
+        if vectors is not None and by_vectors:
+            return vectors.searcher(searcher, index, depth)
         opened = Index.open(index)
         return lambda text: searcher.search(opened, {"": text}, depth)
 
     def facts() -> Facts:
         with closing(open_engine(f"embedded:{index}")) as engine:
-            return Facts(engine.about.version, engine.size(), len(Index.open(index).docs))
+            size = os.path.getsize(vectors.docs) if vectors is not None and searcher.is_dense else engine.size()
+            return Facts(engine.about.version, size, len(Index.open(index).docs))
 
-    return Subject(name, "embedded", start, facts, shared=True, place=Path(index))
+    kind = "vectors" if searcher.is_dense else "embedded"
+    return Subject(name, kind, start, facts, shared=True, place=Path(index))
 
 
 class Asking:
@@ -224,7 +255,7 @@ def _subject(name: str, what: str, index: str | None, depth: int, given: Given) 
         return engine_subject(name, what, depth, given.of(known, kind))
     system, at, place = what.partition("@")
     if at:
-        return embedded_subject(name or what, place, system, depth)
+        return embedded_subject(name or what, place, system, depth, given.vectors)
     try:
         system_named(what)
     except CranfieldError as error:
@@ -233,7 +264,7 @@ def _subject(name: str, what: str, index: str | None, depth: int, given: Given) 
         raise InputError(f"{masked(what)!r} is neither an engine's URL nor an index, and {error}") from None
     if index is None:
         raise InputError(f"system {what!r} of which index? Give INDEX before TOPICS, or {what}@INDEX.")
-    return embedded_subject(name or what, _own(index, what), what, depth)
+    return embedded_subject(name or what, _own(index, what), what, depth, given.vectors)
 
 
 def _is_system(what: str) -> bool:
