@@ -13,11 +13,13 @@ import time
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from cranfield.errors import InputError
 from cranfield.experiment.demo import FILES, lay_out, toml
 from cranfield.formats import read_documents, read_qrels, read_topics
+from cranfield.scores import evaluate
 from cranfield.workspace import Fusion, Search, parse_workspace
 
 from .conftest import Cranfield
@@ -64,6 +66,12 @@ def test_it_leaves_a_whole_experiment_behind(made: tuple[Path, subprocess.Comple
     measured = {each["system"] for each in json.loads((folder / "efficiency.json").read_text())["latency"]}
     assert measured == {system.name for system in workspace.systems if not isinstance(system, Fusion)}
     assert {"comparison.json", "scores.tsv", "latencies.tsv", "index"} <= set(os.listdir(folder))
+    table = evaluate(
+        folder / "qrels.txt", {s.name: folder / f"runs/{s.name}.run" for s in workspace.systems}, ["nDCG@10"]
+    )
+    values = np.array([table.values("nDCG@10", s.name) for s in workspace.systems])
+    alone = (values == values.max(axis=0)) & ((values == values.max(axis=0)).sum(axis=0) == 1)
+    assert alone.any(axis=1).all()  # every system wins some topic
     counts = (
         sum(1 for _ in read_documents(folder / "documents.jsonl")),
         len(read_topics(folder / "topics.xml")),

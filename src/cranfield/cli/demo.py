@@ -17,7 +17,7 @@ from cranfield.cli.options import echo
 def command(path: bool, output: str | None, quiet: bool) -> None:
     """Index the built-in collection, search it with eight systems, pool, evaluate, compare, measure costs, report.
 
-    The collection is about bicycles: 223 documents, 30 topics, judgments by people who read them. All of it goes into a
+    The collection is about bicycles: 223 documents, 30 topics, judgments made by reading. All of it goes into a
     folder with a cranfield.toml, which `cranfield experiment` goes on with after you have changed it.
 
     \b

@@ -35,7 +35,7 @@ qrels = "qrels.txt"
 bm25 = "bm25"
 # more words to search with, and other weights
 tfidf = {{ system = "tfidf", fields = "title,description" }}
-dph = {{ system = "dph", fields = "title,description" }}
+dph = {{ system = "dph", fields = "title,description,narrative" }}
 lm = {{ system = "lm:mu=300", fields = "title,description,narrative" }}
 # words that the topic does not have: from the first documents found, and by latent semantics
 rm3 = {{ system = "bm25+rm3", fields = "title,description" }}
