@@ -42,7 +42,7 @@ clean:
 
 .venv/.run: $(BUILD)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(PIP) install --editable '.[lab,plots]'
+	@$(PIP) install --editable '.[lab,plots,web]'
 	@$(BIN)/python -m compileall -q src/cranfield
 	@touch $@
 

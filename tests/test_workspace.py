@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.workspace import Efficiency, Engine, Fusion, Given, Indexing, Search, open_workspace, parse_workspace
+from cranfield.workspace import (
+    Adaptive,
+    Efficiency,
+    Engine,
+    Fusion,
+    Given,
+    Indexing,
+    Search,
+    open_workspace,
+    parse_workspace,
+)
 
 COLLECTION = '[collection]\ndocuments = "docs.jsonl"\ntopics = "topics.xml"\nqrels = "qrels.txt"\n'
 SYSTEMS = '[systems]\nbm25 = "bm25"\n'
@@ -223,3 +233,83 @@ def test_a_collection_by_name_has_its_parts_in_one_word(shared_data: Path) -> No
     (collection,) = workspace.collections
     assert len(list(workspace.documents(collection))) == 1033 and len(workspace.topics(collection)) == 30
     assert len(workspace.qrels(collection).queries) == 30
+
+
+# Judging
+
+
+def test_everything_about_judging_is_read() -> None:
+    workspace = parse_workspace(
+        COLLECTION
+        + """
+[judging]
+pool = ["a.jsonl", "b.jsonl"]
+log = "postgresql://host/judging"
+guidelines = "how.txt"
+assessors = ["ada", "grace"]
+judgments = 2
+overlap = 0.25
+repeats = 0.05
+gold = "gold.qrels"
+hold = 60
+dispute = 2
+sample = "form.txt"
+search = false
+adaptive = { strategy = "mtf", depth = 50, budget = 200, batch = 10 }
+[[judging.grades]]
+value = 0
+label = "No"
+[[judging.grades]]
+value = 1
+label = "Yes"
+definition = "It helps."
+"""
+    )
+    judging = workspace.judging
+    assert judging is not None and workspace.systems == ()
+    assert (judging.pools, judging.log, judging.guidelines) == (
+        ("a.jsonl", "b.jsonl"),
+        "postgresql://host/judging",
+        "how.txt",
+    )
+    assert (judging.judgments, judging.overlap, judging.repeats, judging.hold, judging.dispute) == (
+        2,
+        0.25,
+        0.05,
+        60,
+        2,
+    )
+    assert (judging.gold, judging.sample, judging.search) == ("gold.qrels", "form.txt", None)
+    assert judging.grades == ((0.0, "No", ""), (1.0, "Yes", "It helps."))
+    assert judging.adaptive == Adaptive("mtf", 50, 200, 10)
+
+
+def test_what_is_not_said_of_judging_is_left_to_the_log() -> None:
+    assert parse_workspace(COLLECTION + SYSTEMS).judging is None
+    judging = parse_workspace(COLLECTION + SYSTEMS + "[judging]\n").judging
+    assert judging is not None and judging.judgments is None and judging.search == "bm25"
+    assert parse_workspace(COLLECTION + '[judging]\ngrades = "grades.tsv"').judging.grades == "grades.tsv"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("overlap = 2", "a number between 0 and 1"),
+        ("judgments = 0", "a whole number from 1"),
+        ("hold = 0", "above 0"),
+        ("grades = [1]", "value, label and definition"),
+        ('grades = [{label = "x"}]', "value is missing"),
+        ('grades = [{value = "x"}]', "a number"),
+        ("adaptive = {}", "strategy is missing"),
+        ("pools = 'x'", "Did you mean pool"),
+        ("collection = 'x'", "judging.collection"),
+    ],
+)
+def test_what_is_wrong_about_judging_is_told(text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        parse_workspace(f"{COLLECTION}[judging]\n{text}\n")
+
+
+def test_without_judging_there_must_be_systems() -> None:
+    with pytest.raises(InputError, match="systems is missing"):
+        parse_workspace(COLLECTION)

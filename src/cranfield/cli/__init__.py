@@ -55,7 +55,9 @@ STAGES = {
     },
     "Work": {
         "demo": "A whole experiment on the bundled collection.",
+        "init": "Write a cranfield.toml for a new workspace.",
         "experiment": "Make what a cranfield.toml asks for and is missing.",
+        "serve": "Judge and explore in the browser.",
         "check": "Say what files are and what is wrong with them.",
         "convert": "Turn any format into any other.",
     },

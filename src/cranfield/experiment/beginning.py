@@ -69,8 +69,8 @@ def text_of(title: str, parts: Mapping[str, str], runs: Mapping[str, str]) -> st
     for part, example in (("documents", "documents.jsonl"), ("topics", "topics.xml"), ("qrels", "qrels.txt")):
         lines.append(f"{part} = {_quoted(parts[part])}" if part in parts else f"# {part} = {_quoted(example)}")
     lines += ["", "[systems]"]
-    lines += [f"{_quoted(name)} = {{ run = {_quoted(run)} }}" for name, run in runs.items()]
-    if "documents" in parts and ("topics" in parts or is_named(parts["documents"])):
+    lines += [f"{_key(name)} = {{ run = {_quoted(run)} }}" for name, run in runs.items()]
+    if "bm25" not in runs and "documents" in parts and ("topics" in parts or is_named(parts["documents"])):
         lines.append('bm25 = "bm25"')
     first = next(iter(runs), "bm25")
     return "\n".join(lines) + "\n" + REST.format(system=first)
@@ -99,6 +99,10 @@ def _runs(runs: Sequence[str], folder: Path) -> dict[str, str]:
             name += "x"
         found[name] = _seen(run, folder)
     return found
+
+
+def _key(name: str) -> str:
+    return name if re.fullmatch(r"[\w-]+", name, re.ASCII) else _quoted(name)
 
 
 def _quoted(text: str) -> str:

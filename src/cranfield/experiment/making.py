@@ -21,7 +21,7 @@ from cranfield.formats import read_run
 from cranfield.formats.files import RUN_WRITERS
 from cranfield.fusion import fuse
 from cranfield.fusion.recipe import recipe_of
-from cranfield.lab.engines import masked, open_engine
+from cranfield.lab.engines import Again, masked, open_engine
 from cranfield.lab.index import build
 from cranfield.lab.systems import system_named
 from cranfield.opening import writing
@@ -82,9 +82,13 @@ def make_engine(task: Task, into: Path) -> Notes:
     notes: Notes = []
     try:
         if settings["indexed"] and not progress.indexed:
-            done = engine.index(HERE.documents(Collection(**settings["documents"])), settings["indexed"])
+            documents = Again(lambda: HERE.documents(Collection(**settings["documents"])))
+            done = engine.index(documents, settings["indexed"])
             notes = [f"{doc!r} refused by the engine: {why}." for doc, why in done.failed[:1]]
             notes += [f"{counted(len(done.failed), 'document')} refused in all."] if len(done.failed) > 1 else []
+            if done.dropped:
+                was = f"{counted(done.dropped, 'document')} of an interrupted attempt"
+                notes.append(f"begun anew, since {was} are no longer so in the collection.")
             progress.keep(indexed=True)
         run = progress.answered(engine, queries, settings["depth"], settings["tag"])
         about = engine.about

@@ -228,7 +228,11 @@ class Desk:
 
         def work(at: Connection) -> Item | None:
             ensure_assessor(at, self.assessor)
-            known = at.row("SELECT query, doc, again FROM events WHERE key = ? AND kind = 'undo'", trace.key)
+            known = at.row(
+                "SELECT query, doc, again FROM events WHERE key = ? AND kind = 'undo' AND assessor = ?",
+                trace.key,
+                self.assessor,
+            )
             if known is None:
                 last = last_event(at, self.assessor)
                 if last is None:
@@ -244,6 +248,8 @@ class Desk:
                     **timed(trace) | {"recorded_at": latest_time(at, pair, self.assessor)},
                 )
                 record_event(at, event)
+                # it is on the desk again: others must not get it meanwhile
+                self._held(at, pair, time.time(), load_settings(at).hold)
                 known = (last.query, last.doc, int(last.again))
             query, doc, again = known
             place = at.value(
@@ -284,6 +290,7 @@ class Desk:
             place = add_place(at, self.assessor, query, self._pair(at, query, doc))
             given = timed(trace or Trace())
             record_event(at, Event(kind="found", assessor=self.assessor, query=query, doc=doc, note=words, **given))
+            self._held(at, self._pair(at, query, doc), time.time(), settings.hold)
             return self._item(at, query, place)
 
         return self.log.write(work)

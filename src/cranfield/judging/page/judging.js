@@ -98,7 +98,8 @@ const startJudging = (() => {
     const sheet = make("div");  // apart from the find bar, which must keep its focus while the text is drawn anew
     el.document.append(findBar, sheet);
 
-    const top = ["guidelines", "help"].map((name) => actions.find((one) => one.name === name)).filter(Boolean);
+    const above = ["search", "guidelines", "help"];  // rarely needed, and in nobody's way there
+    const top = above.map((name) => actions.find((one) => one.name === name)).filter(Boolean);
     const nav = make("nav", {"aria-label": "More"},
       make("button", {type: "button", class: "plain", onclick: () => showTopics()}, "Topics"),
       ...top.map((one) => make("button", {type: "button", class: "plain", onclick: () => act(one.name, pointer)}, one.label, " ", make("kbd", {class: "hint"}, one.keys[0]))),
@@ -114,7 +115,7 @@ const startJudging = (() => {
       el.grades.append(make("button", {type: "button", class: "act", "data-grade": grade.value, "aria-keyshortcuts": grade.key, onclick: () => save("judge", pointer, {grade: grade.value})},
         make("b", {}, make("kbd", {}, grade.key), " ", grade.label), grade.definition ? make("small", {}, grade.definition) : null));
     }
-    for (const one of actions.filter(({name}) => !["guidelines", "help"].includes(name))) {
+    for (const one of actions.filter(({name}) => !above.includes(name))) {
       el.acts.append(make("button", {type: "button", class: "act", "data-act": one.name, title: one.about, "aria-keyshortcuts": one.keys[0], onclick: () => act(one.name, pointer)},
         make("kbd", {class: "hint"}, one.keys[0]), " ", one.label));
     }

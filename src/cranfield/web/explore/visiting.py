@@ -1,0 +1,295 @@
+"""A request for a page of exploring: what it asks for, and what there is to answer it with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from starlette.requests import Request
+
+from cranfield.collection import Document, Topic
+from cranfield.formats import read_run
+from cranfield.judged import Joining
+from cranfield.measures import Measure, parse_measures
+from cranfield.measures.own import own_name
+from cranfield.scores import Scores
+from cranfield.web.asking import Asked, bad, missing, split
+from cranfield.web.explore.evaluated import Board, evaluated
+from cranfield.web.explore.jobs import Job, Jobs
+from cranfield.web.explore.kept import Kept, key_of
+from cranfield.web.explore.material import Explored, Finder, LiveLog, System, is_judged_here, where
+from cranfield.web.explore.rankings import BY_GRADE, Ranking, Rankings, packed
+from cranfield.web.pages import address
+from cranfield.web.site import Served
+
+MOST_MEASURES = 20
+PATIENCE, LONG_PATIENCE = 2.0, 60.0  # seconds: of people, and of programs
+
+
+class Explorer:
+    """All that pages of exploring share: what is served, and what was worked out of it."""
+
+    def __init__(self, served: Served) -> None:
+        self.served = served
+        self.jobs = Jobs()
+
+    @cached_property
+    def kept(self) -> Kept:
+        return Kept(where(self.served))
+
+    @cached_property
+    def finder(self) -> Finder:
+        return Finder(self.served, self.kept)
+
+    @cached_property
+    def rankings(self) -> Rankings:
+        return Rankings(self.kept.rankings)
+
+    def board(self, explored: Explored, measures: Sequence[str], patience: float) -> Board:
+        """The scores of all systems."""
+
+        def work(job: Job) -> Board:
+            job.of, job.what = len(explored.systems), "runs evaluated"
+            return evaluated(explored, measures, self.kept, job)
+
+        return self.jobs.result(("scores", explored.tag, tuple(measures)), work, patience)
+
+    def ranking(self, explored: Explored, system: System) -> Ranking:
+        """The ranking of a system, read once."""
+
+        def make() -> bytes:
+            run = read_run(system.file, system.format, name=system.name)
+            return packed(run, joining_of(explored), explored.qrels)
+
+        return self.rankings.get(ranking_key(explored, system), make)
+
+    def read(self, explored: Explored, systems: Sequence[System], patience: float) -> Iterator[tuple[str, Ranking]]:
+        """The rankings of some systems, one by one; those that were never looked at are all read first."""
+        lacking = [system for system in systems if not self.rankings.has(ranking_key(explored, system))]
+
+        def work(job: Job) -> None:
+            for system in job.watch(lacking, len(lacking), "runs read"):
+                self.ranking(explored, system)
+
+        if lacking:
+            key = ("rankings", explored.tag, tuple(system.name for system in systems))
+            self.jobs.result(key, work, patience)
+        return ((system.name, self.ranking(explored, system)) for system in systems)
+
+
+def joining_of(explored: Explored) -> Joining:
+    """How runs are ranked and joined."""
+    given = {name: explored.options[name] for name in ("ties", "missing") if name in explored.options}
+    return Joining(**given)
+
+
+def ranking_key(explored: Explored, system: System) -> str:
+    joining = joining_of(explored)
+    judged = explored.qrels_digest if joining.ties in BY_GRADE else ""
+    return key_of("ranking", system.digest, system.format, joining.ties, judged)[:40]
+
+
+class Visit:
+    """One request."""
+
+    def __init__(self, explorer: Explorer, request: Request) -> None:
+        self.explorer = explorer
+        self.request = request
+        self.asked = Asked(request)
+        self.is_usual = False  # whether the measures asked for are not those to evaluate by
+
+    @property
+    def patience(self) -> float:
+        """How many seconds to wait for what takes long."""
+        return LONG_PATIENCE if self.request.state.as_json else PATIENCE
+
+    # What is asked for
+
+    @cached_property
+    def _found(self) -> Explored:
+        """The collection that is asked for, as it is now."""
+        name = self.asked.text("collection")
+        room, finder = self.request.app.state.site.room, self.explorer.finder
+        if finder.log is None and room is not None:
+            finder.log = LiveLog(room.log)
+        try:
+            return finder.find(name)
+        except KeyError:
+            raise missing(f"There is no collection {name!r:.80}.") from None
+
+    @cached_property
+    def board(self) -> Board:
+        assert self.measures
+        return self.explorer.board(self._found, self.names, self.patience)
+
+    @cached_property
+    def explored(self) -> Explored:
+        """The collection with the systems that can be evaluated; of others it is said why not."""
+        found, problems = self._found, self.board.problems
+        if not problems:
+            return found
+        systems = tuple(system for system in found.systems if system.name not in problems)
+        notes = (*found.notes, *(f"{name} cannot be evaluated: {error}" for name, error in problems.items()))
+        baseline = None if found.baseline in problems else found.baseline
+        return replace(found, systems=systems, notes=notes, baseline=baseline, tag=key_of(found.tag, list(problems)))
+
+    @property
+    def scores(self) -> Scores:
+        """All systems by the measures asked for."""
+        return self.board.scores
+
+    @property
+    def measures_asked(self) -> list[str]:
+        """The measures that the address names: several names, or one text with several in it."""
+        return list(dict.fromkeys(name for text in self.asked.many("measure") for name in apart(text)))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The measures as an evaluation takes them: those asked for, or the usual ones of the collection."""
+        asked = [] if self.is_usual else self.measures_asked
+        if not asked:
+            return tuple(name for name in self._found.measures if _has_topics(name)) or ("nDCG@10",)
+        own = {found[1]: name for name in self._found.measures if (found := own_name(name)) is not None}
+        return tuple(own.get(name) or checked_measure(name) for name in asked)
+
+    @cached_property
+    def measures(self) -> list[tuple[str, Measure]]:
+        """The measures, by the names they go by."""
+        found = parse_measures(list(self.names))
+        if len(found) > MOST_MEASURES:
+            raise bad(f"these are {len(found)} measures, expected {MOST_MEASURES} at most.")
+        for label, measure in found:
+            if measure.aggregate == "run":
+                raise bad(f"{label} has a value of the run as a whole and none of topics: cranfield eval tells it.")
+        return found
+
+    @cached_property
+    def main(self) -> str:
+        """The measure that things are ordered by: the first that tells good from bad, topic by topic."""
+        return next((label for label, measure in self.measures if measure.is_quality), self.measures[0][0])
+
+    def measure(self, label: str) -> Measure:
+        return dict(self.measures)[label]
+
+    def system(self, name: str) -> System:
+        found = self.explored.by_name.get(name)
+        if found is not None:
+            return found
+        if name in self.board.problems:
+            raise bad(f"{name} cannot be evaluated: {self.board.problems[name]}")
+        raise missing(f"There is no system {name!r:.80}.")
+
+    def query(self) -> str:
+        """The topic that is asked for, which must be a judged one."""
+        query = self.asked.needed("query")
+        if query not in self.places:
+            raise missing(f"There is no topic {query!r:.80} among the judged ones.")
+        return query
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """Where each topic stands among the judged ones."""
+        return {query: i for i, query in enumerate(self.explored.qrels.queries)}
+
+    def rankings(self, names: Sequence[str] | None = None) -> Iterator[tuple[str, Ranking]]:
+        """The rankings of some systems, or of all, one by one."""
+        systems = self.explored.systems if names is None else [self.system(name) for name in names]
+        return self.explorer.read(self.explored, systems, self.patience)
+
+    def ranking(self, name: str) -> Ranking:
+        return next(self.rankings([name]))[1]
+
+    def topic(self, query: str) -> Topic | None:
+        return self.explored.topics.get(query)
+
+    def title_of(self, query: str) -> str:
+        topic = self.topic(query)
+        return "" if topic is None else " ".join((topic.title or topic.description).split())[:300]
+
+    def document(self, doc: str) -> Document | None:
+        """A document's text, where the collection has texts."""
+        return None if self.library is None else self.library.get(doc)
+
+    @cached_property
+    def library(self) -> Any:
+        room = self.request.app.state.site.room
+        finder, name = self.explorer.finder, self.explored.name
+        beside = room.documents if room is not None and self.is_judged_here else None
+
+        def work(job: Job) -> Any:
+            job.what = "documents are being copied"
+            return finder.library(name, beside)
+
+        return self.explorer.jobs.result(("library", name, beside is None), work, self.patience)
+
+    @property
+    def is_judged_here(self) -> bool:
+        """Whether it is this collection whose documents are judged."""
+        workspace = self.explorer.served.workspace
+        return workspace is not None and is_judged_here(workspace, self.explored.name)
+
+    # Addresses
+
+    @cached_property
+    def given(self) -> dict[str, list[str]]:
+        """The parameters of the address, as they are."""
+        found: dict[str, list[str]] = {}
+        for name, value in split(self.request.scope["query_string"].decode("latin-1")):
+            if value:
+                found.setdefault(name, []).append(value)
+        return found
+
+    def here(self, **changes: Any) -> str:
+        """This page with other parameters; None leaves one out."""
+        return address(self.path, **(self.given | {name.rstrip("_"): value for name, value in changes.items()}))
+
+    @property
+    def path(self) -> str:
+        """The page itself, also where its JSON twin is asked for."""
+        return self.request.url.path.removesuffix(".json")
+
+    def to(self, path: str, **parameters: Any) -> str:
+        """Another page on the same collection, by the same measures."""
+        carried = {name: self.given[name] for name in ("collection", "measure") if name in self.given}
+        return address(path, **(carried | {name.rstrip("_"): value for name, value in parameters.items()}))
+
+    @property
+    def state(self) -> str:
+        """The parameters of the address as one text, for forms."""
+        return address("", **self.given).removeprefix("?")
+
+    @property
+    def twin(self) -> str:
+        """The same as JSON."""
+        return address(f"{self.path}.json", **self.given)
+
+    @cached_property
+    def collections(self) -> list[tuple[str, str]]:
+        return self.explorer.finder.collections
+
+    def tag(self, *more: Any) -> str:
+        """What a page shows, in a word: the same tag means the same page."""
+        return key_of(self.explored.tag, self.request.url.query, *more)
+
+
+def _has_topics(name: str) -> bool:
+    return all(measure.aggregate != "run" for _, measure in parse_measures([name]))
+
+
+def apart(text: str) -> list[str]:
+    """Names parted by blanks, which may stand within parentheses as well.
+
+    >>> apart("nDCG@10  AP(rel=2, judged_only=True)@5")
+    ['nDCG@10', 'AP(rel=2, judged_only=True)@5']
+    """
+    return re.findall(r"(?:\([^()]*\)|\S)+", text)
+
+
+def checked_measure(name: str) -> str:
+    """A measure that an address asks for. One in a file of one's own would run that file: only a workspace may."""
+    if own_name(name) is not None or len(name) > 200:
+        raise bad(f"measure {name!r:.80}: expected the name of one, as `cranfield measures` lists them.")
+    return name

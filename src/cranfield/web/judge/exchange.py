@@ -1,0 +1,199 @@
+"""Judgments in and out, at any time: qrels by a rule, the whole history; pools, topics and judgments of others."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, get_args
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from cranfield.errors import InputError
+from cranfield.formats import read_qrels, read_topics, write_qrels
+from cranfield.judging import Exported, export_qrels, import_judgments, write_history
+from cranfield.judging.database import JudgingError
+from cranfield.judging.exporting import sampled_by
+from cranfield.judgments.merging import RULES, TIES, Ties
+from cranfield.pooling.pool import read_pool
+from cranfield.report.judging import imported_text
+from cranfield.web.asking import Asked, read_body
+from cranfield.web.judge.coordinating import room_of
+from cranfield.web.judge.room import Room
+from cranfield.web.pages import Page, endpoint, twins
+from cranfield.wording import counted
+
+MOST_FILE = 200_000_000  # bytes that may be sent
+
+
+def routes() -> list[Route]:
+    """What goes in and out."""
+    return [
+        *twins("/export", export_page, role="coordinator"),
+        endpoint("/api/judgments/qrels", qrels, role="coordinator"),
+        endpoint("/api/judgments/history", history, role="coordinator"),
+        endpoint("/api/judgments/import", take_judgments, role="coordinator", methods=["POST"]),
+        endpoint("/api/judgments/pool", take_pool, role="coordinator", methods=["POST"]),
+        endpoint("/api/judgments/topics", take_topics, role="coordinator", methods=["POST"]),
+    ]
+
+
+def export_page(request: Request) -> Page:
+    """What can be taken out and put in, with what a rule makes of the judgments so far."""
+    room = room_of(request)
+    asked = Asked(request)
+    value: dict[str, Any] = {"rule": asked.choice("rule", list(RULES), "majority"), "judgments": 0, "notes": []}
+    problem = ""
+    try:
+        done = _exported(room, asked)
+        value |= {
+            "judgments": len(done.qrels),
+            "topics": len(done.qrels.queries),
+            "assessors": done.assessors,
+            "described": done.rule,
+            "disagreements": len(done.disagreements),
+            "notes": done.notes,
+        }
+    except (InputError, JudgingError) as error:
+        problem = str(error)
+    more = {
+        "problem": problem,
+        "rules": RULES,
+        "ties": TIES,
+        "chosen": {name: asked.text(name) for name in ("ties", "primary")} | {"unjudged": asked.flag("unjudged")},
+        "names": room.log.assessors(),
+        "sample": room.sample,
+        "strategy": sampled_by(room.log),
+    }
+    return Page("export.html", value, "Export", more)
+
+
+def qrels(request: Request) -> Response:
+    """Judgments as qrels, by a rule."""
+    room = room_of(request)
+    asked = Asked(request)
+    kind = asked.choice("format", ("trec", "sampled"), "sampled" if room.sample else "trec")
+    if kind == "sampled" and room.sample is None:
+        raise InputError(
+            "qrels with five columns need the form of the sample: name it as sample in the table [judging]."
+        )
+    done = _exported(room, asked, is_sampled=kind == "sampled")
+    content = _written(lambda path: write_qrels(done.qrels, path, kind))
+    return _download(content, "qrels.txt", "text/plain; charset=utf-8")
+
+
+def _exported(room: Room, asked: Asked, is_sampled: bool = False) -> Exported:
+    return export_qrels(
+        room.log,
+        asked.choice("rule", list(RULES), "majority"),
+        ties=asked.choice("ties", get_args(Ties), "lower"),  # type: ignore[arg-type]
+        primary=asked.text("primary") or None,
+        assessors=asked.many("assessor") or None,
+        with_models=asked.flag("models"),
+        least=asked.whole("least", 1, 1, 1000),
+        rounded=asked.flag("round"),
+        unjudged=asked.flag("unjudged"),
+        sample=read_qrels(room.sample, "sampled") if is_sampled and room.sample is not None else None,
+    )
+
+
+def history(request: Request) -> Response:
+    """Every event with assessor, times and notes, as JSON lines or CSV; it can be imported again."""
+    kind = Asked(request).choice("format", ("jsonl", "csv"), "jsonl")
+    content = _written(lambda path: write_history(room_of(request).log, path, kind))
+    types = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
+    return _download(content, f"history.{kind}", types[kind])
+
+
+async def take_judgments(request: Request) -> dict[str, Any]:
+    """Take up judgments: a history, what a packet saved, or qrels of one assessor."""
+    asked = Asked(request)
+
+    def work(file: str) -> dict[str, Any]:
+        try:
+            done = import_judgments(
+                room_of(request).log,
+                file,
+                asked.text("assessor").strip() or None,
+                format=asked.text("format") or None,
+                is_model=asked.flag("model"),
+            )
+        except InputError as error:
+            raise InputError(error.message.replace("--assessor NAME", "name the assessor"), None, error.line) from None
+        return {
+            "said": imported_text(done).removeprefix(f"{done.file}: "),
+            "events": done.events,
+            "new": done.new,
+            "pairs": done.pairs,
+            "assessors": done.assessors,
+        }
+
+    return await _with_file(request, work)
+
+
+async def take_pool(request: Request) -> dict[str, Any]:
+    """Take up the pairs of a pool, as `cranfield pool` writes it."""
+
+    def work(file: str) -> dict[str, Any]:
+        pool = _named(lambda: read_pool(file))
+        new = room_of(request).log.add_pairs(pool.pairs)
+        return {"said": f"{counted(len(pool), 'pair')}, {new:,} of them new.", "pairs": len(pool), "new": new}
+
+    return await _with_file(request, work)
+
+
+async def take_topics(request: Request) -> dict[str, Any]:
+    """Take up texts of topics, in any format that is read."""
+
+    def work(file: str) -> dict[str, Any]:
+        n = room_of(request).add_topics(_named(lambda: read_topics(file)))
+        return {"said": f"{counted(n, 'topic')}.", "topics": n}
+
+    return await _with_file(request, work)
+
+
+def _named(read: Callable[[], Any]) -> Any:
+    """What is in a file; an error does not tell where the server keeps it."""
+    try:
+        return read()
+    except InputError as error:
+        raise InputError(error.message, None, error.line) from None
+
+
+async def _with_file(request: Request, work: Callable[[str], dict[str, Any]]) -> dict[str, Any]:
+    """Do something with a file that is sent as the body of a request."""
+    body = await read_body(request, MOST_FILE)
+    if not body.strip():
+        raise InputError("the file is empty.")
+
+    def run() -> dict[str, Any]:
+        with _beside(body) as file:
+            return work(file)
+
+    return await run_in_threadpool(run)
+
+
+@contextmanager
+def _beside(body: bytes) -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix="cranfield-") as folder:
+        file = os.path.join(folder, "file")
+        with open(file, "wb") as out:
+            out.write(body)
+        yield file
+
+
+def _written(write: Callable[[str], Any]) -> bytes:
+    with tempfile.TemporaryDirectory(prefix="cranfield-") as folder:
+        file = os.path.join(folder, "file")
+        write(file)
+        with open(file, "rb") as made:
+            return made.read()
+
+
+def _download(content: bytes, name: str, kind: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{name}"', "cache-control": "no-store"}
+    return Response(content, 200, headers, kind)

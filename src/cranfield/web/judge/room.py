@@ -1,0 +1,314 @@
+"""Where people judge: the log, the texts of topics and documents, and what looks for more."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+from cranfield.collection import Document, Topic
+from cranfield.errors import InputError
+from cranfield.judging import Desk, Item, JudgmentLog, Scale, assignments, deal, feeder, open_log, read_scale
+from cranfield.judging.database import Connection
+from cranfield.judging.log import beside
+from cranfield.judging.schema import Migration, migrate
+from cranfield.judging.texts import Marker
+from cranfield.web.judge.documents import as_shown
+from cranfield.web.library import Library, stamp_of
+from cranfield.workspace import Collection, Workspace
+from cranfield.workspace import Judging as Wanted
+
+FOUND = 20  # documents that a search shows
+KEPT = ".cranfield"  # the folder of what can be made again
+MIGRATIONS = (
+    Migration(
+        1,
+        "texts of topics that were added",
+        (
+            "CREATE TABLE topic_texts (query TEXT PRIMARY KEY, title TEXT NOT NULL, description TEXT NOT NULL, "
+            "narrative TEXT NOT NULL)",
+        ),
+    ),
+)
+
+
+class Shelf(Protocol):
+    """Where texts of documents come from."""
+
+    def get(self, doc: str) -> Document | None: ...
+
+
+class Room:
+    """All that judging needs. What it gives to a judge tells neither rank, score or run, nor what others think."""
+
+    def __init__(
+        self,
+        log: JudgmentLog,
+        topics: Iterable[Topic],
+        documents: Shelf,
+        *,
+        search: Callable[[str, int], Sequence[str]] | None = None,
+        feed: Callable[[str], int] | None = None,
+        sample: str | None = None,
+    ) -> None:
+        self.log = log
+        self.documents = documents
+        self.sample = sample  # the form of a sampled pool
+        self._search = search
+        self._feed = feed
+        self._feeding = threading.Lock()
+        migrate(log.database, "texts", MIGRATIONS)
+        self._topics = {topic.id: topic for topic in topics} | self._added()
+        self._markers: dict[str, Marker] = {}
+        self._desks: dict[str, Desk] = {}
+
+    @property
+    def has_search(self) -> bool:
+        return self._search is not None
+
+    def desk(self, name: str) -> Desk:
+        """The desk of an assessor."""
+        known = self._desks.get(name)
+        if known is None:
+            known = self._desks[name] = Desk(self.log, name, self._fed if self._feed is not None else None)
+        return known
+
+    def topic(self, query: str) -> Topic:
+        """The text of a topic; one without any is called by its id."""
+        return self._topics.get(query) or Topic(query, query)
+
+    def topics(self, desk: Desk) -> list[dict[str, Any]]:
+        """The topics of a judge, with how far they are."""
+        return [
+            self.topic_text(state.query)
+            | {"places": state.places, "left": state.left, "skipped": state.skipped, "words": []}
+            for state in desk.topics()
+        ]
+
+    def topic_text(self, query: str) -> dict[str, Any]:
+        topic = self.topic(query)
+        return {
+            "query": query,
+            "title": topic.title,
+            "description": topic.description,
+            "narrative": topic.narrative,
+        }
+
+    def shown(self, item: Item | None) -> dict[str, Any] | None:
+        """A document on the desk, with its text and the words in it to mark."""
+        if item is None:
+            return None
+        body = as_shown(self.documents.get(item.doc))
+        return item.to_dict() | {"document": body, "words": self._words(item.query, body)}
+
+    def look_for(self, desk: Desk, query: str, words: str) -> list[dict[str, Any]]:
+        """Documents that a judge searches for, the best first, with where this judge stands with them."""
+        assert self._search is not None
+        mine = {item.doc: item for item in desk.own() if item.query == query}
+        found = []
+        for doc in self._search(words, FOUND):
+            body = as_shown(self.documents.get(doc))
+            item = mine.get(doc)
+            found.append(
+                {
+                    "doc": doc,
+                    "title": body["title"] if body else "",
+                    "beginning": _beginning(body["text"]) if body else "",
+                    "kind": item.kind if item else "",
+                    "grade": item.to_dict()["grade"] if item else None,
+                }
+            )
+        return found
+
+    def add_topics(self, topics: Iterable[Topic]) -> int:
+        """Take up texts of topics, in place of those that are known by the same id; how many."""
+        given = list(topics)
+
+        def work(at: Connection) -> None:
+            for topic in given:
+                at.run(
+                    """
+                    INSERT INTO topic_texts VALUES (?, ?, ?, ?) ON CONFLICT (query) DO UPDATE SET
+                    title = excluded.title, description = excluded.description, narrative = excluded.narrative
+                    """,
+                    topic.id,
+                    topic.title,
+                    topic.description,
+                    topic.narrative,
+                )
+
+        self.log.write(work)
+        self._topics |= {topic.id: topic for topic in given}
+        self._markers.clear()
+        return len(given)
+
+    def close(self) -> None:
+        self.log.close()
+        if isinstance(self.documents, Library):
+            self.documents.close()
+
+    def _added(self) -> dict[str, Topic]:
+        rows = self.log.read(lambda at: at.rows("SELECT query, title, description, narrative FROM topic_texts"))
+        return {query: Topic(query, *texts) for query, *texts in rows}
+
+    def _words(self, query: str, body: Mapping[str, Any] | None) -> list[str]:
+        if body is None:
+            return []
+        marker = self._markers.get(query)
+        if marker is None:
+            marker = self._markers[query] = Marker(self.topic(query))
+        return marker.words([body["title"], body["text"], *(value for _, value in body["fields"])])
+
+    def _fed(self, query: str) -> int:
+        """What an adaptive pool adds, asked for by one judge at a time."""
+        assert self._feed is not None
+        with self._feeding:
+            return self._feed(query)
+
+
+Watch = Callable[[Iterable[Document]], Iterable[Document]]
+
+
+def open_room(workspace: Workspace, log: str | None = None, watch: Watch | None = None) -> Room | None:
+    """Where the documents of a workspace are judged; None where it has no pool and says nothing of judging.
+
+    The first time, their texts are copied, which may take a while; `watch` is handed them one by one.
+    """
+    wanted = workspace.judging or Wanted()
+    collection = _collection(workspace, wanted)
+    pools = _pools(workspace, wanted, collection)
+    place = log or _log(workspace, wanted, pools)
+    if place is None:
+        return None
+    opened = open_log(place)
+    try:
+        _set_up(opened, workspace, wanted, pools)
+        return Room(
+            opened,
+            workspace.topics(collection) if collection.has_topics else (),
+            _library(workspace, collection, watch or iter),
+            search=_searching(workspace, collection, wanted.search),
+            feed=_feed(opened, workspace, collection, wanted),
+            sample=None if wanted.sample is None else workspace.located(wanted.sample),
+        )
+    except BaseException:
+        opened.close()
+        raise
+
+
+def _collection(workspace: Workspace, wanted: Wanted) -> Collection:
+    named = [one for one in workspace.collections if one.name == wanted.collection]
+    return named[0] if named else workspace.collections[0]
+
+
+def _pools(workspace: Workspace, wanted: Wanted, collection: Collection) -> list[str]:
+    if wanted.pools:
+        return [workspace.located(pool) for pool in wanted.pools]
+    usual = workspace.located(collection.path("pool.jsonl"))
+    return [usual] if os.path.exists(usual) else []
+
+
+def _log(workspace: Workspace, wanted: Wanted, pools: Sequence[str]) -> str | None:
+    """Where judgments are kept: where the file says, or beside the pool."""
+    if wanted.log is not None:
+        return wanted.log if "://" in wanted.log else workspace.located(wanted.log)
+    if pools:
+        return beside(pools[0])
+    return None if workspace.judging is None else workspace.located("judgments.db")
+
+
+def _set_up(log: JudgmentLog, workspace: Workspace, wanted: Wanted, pools: Sequence[str]) -> None:
+    """Take up what the workspace says: what it does not say stays as it is in the log."""
+    given: dict[str, Any] = {
+        name: getattr(wanted, name)
+        for name in ("judgments", "overlap", "repeats", "hold", "dispute")
+        if getattr(wanted, name) is not None
+    }
+    if wanted.grades is not None:
+        given["scale"] = (
+            read_scale(workspace.located(wanted.grades)) if isinstance(wanted.grades, str) else Scale.of(wanted.grades)
+        )
+    if wanted.guidelines is not None:
+        given["guidelines"] = _text(workspace.located(wanted.guidelines))
+    before = log.settings
+    settings = replace(before, **given)
+    if settings != before:
+        log.set_up(settings)
+    for pool in pools:
+        log.add_pool(pool)
+    if wanted.gold is not None:
+        from cranfield.formats import read_qrels
+
+        log.add_gold(read_qrels(workspace.located(wanted.gold)).to_dict())
+    if wanted.assessors and not assignments(log) and log.topics():
+        deal(log, wanted.assessors)
+
+
+def _text(file: str) -> str:
+    try:
+        return Path(file).read_text("utf-8", "replace").strip()
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror or error}.", file) from None
+
+
+class _Nothing:
+    """No texts: documents are shown by their ids."""
+
+    def get(self, doc: str) -> Document | None:
+        return None
+
+
+def _library(workspace: Workspace, collection: Collection, watch: Watch) -> Shelf:
+    """The documents of a collection, kept in the workspace."""
+    if collection.documents is None:
+        return _Nothing()
+    located = workspace.located(collection.documents)
+    stamp = stamp_of(*(located, located.partition(":")[2])) + str(collection.formats.get("documents"))
+    file = workspace.folder / KEPT / collection.path("texts.db")
+    return Library.of(file, stamp, lambda: watch(workspace.documents(collection)))
+
+
+def _searching(
+    workspace: Workspace, collection: Collection, system: str | None
+) -> Callable[[str, int], Sequence[str]] | None:
+    """What searches the index of a collection, if it has been made."""
+    folder = workspace.located(collection.path("index"))
+    if system is None or not os.path.exists(os.path.join(folder, "index.json")):
+        return None
+    from cranfield.lab.index import Index
+    from cranfield.lab.systems import system_named
+
+    index, searching = Index.open(folder), system_named(system)
+
+    def search(words: str, depth: int) -> Sequence[str]:
+        run = searching.search(index, {"1": words}, depth)
+        own = run.to_dict().get("1", {})
+        return sorted(own, key=lambda doc: -own[doc])
+
+    return search
+
+
+def _feed(
+    log: JudgmentLog, workspace: Workspace, collection: Collection, wanted: Wanted
+) -> Callable[[str], int] | None:
+    """What an adaptive pool asks for; it knows the runs, and tells nobody."""
+    adaptive = wanted.adaptive
+    if adaptive is None:
+        return None
+    from cranfield.judging.adaptive import askers_of
+
+    runs = [workspace.run(system, collection) for system in workspace.systems]
+    askers = askers_of(runs, adaptive.strategy, adaptive.depth, workspace.seed)
+    new = [query for query in askers if query not in log.topics()]
+    feed = feeder(log, askers, adaptive.budget, adaptive.batch)
+    for query in new:  # a topic that is not in a pool begins with what the strategy asks for first
+        feed(query)
+    return feed
+
+
+def _beginning(text: str, most: int = 200) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= most else f"{text[: most - 1].rsplit(' ', 1)[0]} …"

@@ -1,0 +1,9 @@
+"use strict";
+// The digit of a grade decides, u takes the last decision back.
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+  const button = document.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);
+  if (!button) return;
+  event.preventDefault();
+  button.click();
+});

@@ -1,0 +1,399 @@
+"""In a real browser: people judge by keyboard and by touch, disagree, are adjudicated, lose the connection."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cranfield.judging import export_qrels
+from cranfield.lab.index import build
+from cranfield.web.accounts import Accounts
+from cranfield.web.app import make_app
+from cranfield.workspace import open_workspace
+from tests.web.conftest import EVIL, PASSWORD, QUICK, make_folder, room_in, serving
+
+WAIT = 5000
+
+
+@contextmanager
+def tab(chromium: Any, **given: Any) -> Iterator[Any]:
+    """A tab of its own, whose console must stay empty, and that loads nothing from elsewhere."""
+    context = chromium.new_context(**given)
+    page = context.new_page()
+    page.set_default_timeout(WAIT)
+    page.wrong = []
+    page.on("console", lambda said: page.wrong.append(said.text) if said.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    elsewhere: list[str] = []
+    page.on("request", lambda asked: elsewhere.append(asked.url) if "127.0.0.1" not in asked.url else None)
+    yield page
+    context.close()
+    assert page.wrong == []
+    assert elsewhere == []
+
+
+def heading(page: Any) -> str:
+    return str(page.locator("#document h1").inner_text())
+
+
+def progress(page: Any) -> str:
+    return str(page.locator("#progress").inner_text())
+
+
+def press(page: Any, key: str) -> None:
+    """Press a key, and wait until another document is there."""
+    before = progress(page)
+    page.keyboard.press(key)
+    page.wait_for_function("before => document.getElementById('progress').textContent !== before", arg=before)
+
+
+def opened(page: Any, address: str) -> None:
+    page.goto(f"{address}/judge")
+    page.wait_for_selector("#document h1")
+
+
+def signed_in(page: Any, address: str, name: str) -> None:
+    page.goto(f"{address}/sign-in")
+    page.fill("#name", name)
+    page.fill("#password", PASSWORD)
+    page.click("button.first")
+    page.wait_for_url(lambda url: "sign-in" not in url)
+
+
+def events(room: Any) -> list[tuple[str, str | None, float | None]]:
+    return [(event.kind, event.doc, event.grade) for event in room.log.events()]
+
+
+def test_a_person_judges_by_keyboard_undoes_reloads_and_goes_on_in_the_same_order(
+    chromium: Any, folder: Path, room: Any
+) -> None:
+    app = make_app(open_workspace(folder), room=room, alone="ada", explores=False)
+    with serving(app) as address, tab(chromium) as page:
+        opened(page, address)
+        order = [f"Title {room.desk('ada').at('1', place).doc[1:]}" for place in range(1, 7)]
+        assert heading(page) == order[0]
+        assert "How do I mend a flat tyre?" in page.locator(".topic").inner_text()
+        assert "Repair is relevant." in page.locator(".topic").inner_text()
+        assert page.locator("mark.word").first.inner_text() == "tyres"
+        for n in (0, 1):
+            press(page, "2")
+            assert heading(page) == order[n + 1]
+        assert progress(page) == "Document 3 of 6, 4 left"
+        press(page, "u")
+        assert heading(page) == order[1]
+        page.reload()
+        page.wait_for_selector("#document h1")
+        assert heading(page) == order[1]
+        press(page, "3")
+        press(page, "b")
+        assert heading(page) == order[1] and "You gave it 3" in page.locator(".mine").inner_text()
+        press(page, "f")
+        assert heading(page) == order[2]
+        press(page, "x")  # cannot judge
+        press(page, "s")  # comes again at the end
+        assert heading(page) == order[4]
+        page.keyboard.press("n")
+        page.keyboard.type("too short to tell")
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector(".mine")
+        assert "too short to tell" in page.locator(".mine").inner_text()
+        press(page, "0")
+        press(page, "1")
+        assert heading(page) == order[3]  # the one that was skipped
+        press(page, "1")
+        page.wait_for_function("() => document.querySelector('.topic').textContent.includes('squeal')")
+        assert "This topic is done" in page.locator(".said").inner_text()
+        assert room.desk("ada").topics()[0].left == 0
+    grades = [room.desk("ada").at("1", place) for place in range(1, 7)]
+    assert [(item.kind, item.grade) for item in grades] == [
+        ("judge", 2),
+        ("judge", 3),
+        ("cannot", None),
+        ("judge", 1),
+        ("judge", 0),
+        ("judge", 1),
+    ]
+    assert {event.method for event in room.log.events()} == {"key"}
+    assert all(event.active_ms is not None and event.shown_at for event in room.log.events())
+    assert "Title" and len(export_qrels(room.log).qrels) == 5
+
+
+def test_highlighting_finding_guidelines_help_and_topics_are_a_key_away(chromium: Any, folder: Path, room: Any) -> None:
+    from dataclasses import replace
+
+    room.log.set_up(replace(room.log.settings, guidelines="Judge as if you had a puncture."))
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        assert page.locator("#document.marked").count() == 1
+        page.keyboard.press("h")
+        assert page.locator("#document.marked").count() == 0
+        page.keyboard.press("/")
+        page.keyboard.type("about")
+        page.wait_for_selector("mark.found.here")
+        assert page.locator("mark.found").inner_text() == "about"
+        page.keyboard.press("Escape")
+        assert page.locator("mark.found").count() == 0
+        page.keyboard.press("g")
+        assert "had a puncture" in page.locator("dialog").inner_text()
+        page.keyboard.press("Escape")
+        page.keyboard.press("?")
+        help_text = page.locator("dialog").inner_text()
+        for word in ("Back", "Undo", "Skip", "Cannot judge", "Note", "Next topic", "Find", "Highlight", "Guidelines"):
+            assert word in help_text
+        page.keyboard.press("Escape")
+        page.keyboard.press("t")
+        page.wait_for_function("() => document.querySelector('.topic').textContent.includes('squeal')")
+        assert list(room.log.events()) == []
+
+
+def test_a_page_can_be_used_with_a_screen_reader(chromium: Any, folder: Path, room: Any) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        tree = page.locator("body").aria_snapshot()
+        for part in ("complementary", "main", 'group "Grades"', "status", 'heading "Title', "button"):
+            assert part in tree, part
+        assert page.evaluate("document.activeElement.tagName") == "H1"  # what is new is read out
+        press(page, "1")
+        assert page.evaluate("document.activeElement.tagName") == "H1"
+        assert page.locator('.said[aria-live="polite"]').inner_text().startswith("Saved")
+        assert page.locator("[aria-keyshortcuts]").count() >= 12
+
+
+def test_by_touch_on_a_phone(chromium: Any, folder: Path, room: Any) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, **phone) as page:
+        opened(page, address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        button = page.locator('button[data-grade="2"]')
+        box = button.bounding_box()
+        assert box["height"] >= 40 and box["y"] + box["height"] <= 844  # within reach of a thumb
+        before = progress(page)
+        button.tap()
+        page.wait_for_function("before => document.getElementById('progress').textContent !== before", arg=before)
+        before = progress(page)
+        page.locator('button[data-act="undo"]').tap()
+        page.wait_for_function("before => document.getElementById('progress').textContent !== before", arg=before)
+        for path in ("/progress", "/plan", "/adjudicate", "/export"):
+            page.goto(address + path)
+            assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
+    assert [event.method for event in room.log.events()] == ["touch", "touch"]
+
+
+def test_two_assessors_overlap_disagree_are_adjudicated_and_exported(chromium: Any, tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "w", "overlap = 1.0", {"1": ["d0", "d1", "d2"]})
+    room = room_in(folder)
+    accounts = Accounts(room.log.database, QUICK)
+    accounts.accept(accounts.invite("cora", "coordinator"), PASSWORD)
+    app = make_app(open_workspace(folder), room=room, accounts=accounts, explores=False)
+    with serving(app) as address:
+        with tab(chromium) as cora:
+            signed_in(cora, address, "cora")
+            links = {}
+            for name in ("ada", "grace"):
+                cora.goto(f"{address}/people")
+                cora.fill('input[name="name"]', name)
+                cora.click("text=Make a link")
+                links[name] = cora.locator("input.link").input_value()
+        grades = {"ada": {"d0": "0", "d1": "1", "d2": "2"}, "grace": {"d0": "3", "d1": "1", "d2": "2"}}
+        for name, link in links.items():
+            with tab(chromium) as page:
+                page.goto(link)
+                assert "#" not in page.url  # the secret leaves the address
+                page.fill("#password", PASSWORD)
+                page.fill("#again", PASSWORD)
+                page.click("button.first")
+                page.wait_for_selector("#document h1")
+                for _ in range(3):
+                    doc = page.locator("#document .id").inner_text()
+                    page.keyboard.press(grades[name][doc])
+                    page.wait_for_function(
+                        "doc => document.querySelector('#document .id')?.textContent !== doc", arg=doc
+                    )
+                assert "Nothing left here" in page.locator("#document").inner_text()
+                answer = page.goto(f"{address}/progress")
+                assert answer.status == 403  # how far they agree is not for judges
+                page.wrong.clear()  # the browser notes the 403
+        with tab(chromium) as cora:
+            signed_in(cora, address, "cora")
+            cora.goto(f"{address}/progress")
+            assert "1 to adjudicate" in cora.locator("main").inner_text()
+            assert "0.667" in cora.locator("main").inner_text()
+            cora.goto(f"{address}/adjudicate")
+            assert "Text 0" in cora.locator("article").inner_text()
+            cora.keyboard.press("2")
+            cora.wait_for_selector("text=No disagreement waits")
+            cora.keyboard.press("u")
+            cora.wait_for_selector("article")
+            cora.keyboard.press("2")
+            cora.wait_for_selector("text=No disagreement waits")
+            cora.goto(f"{address}/export")
+            assert "3 judgments of 1 topic by 2 people" in cora.locator("main").inner_text()
+            with cora.expect_download() as coming:
+                cora.click("text=Qrels, four columns")
+            rows = Path(coming.value.path()).read_text().splitlines()
+            assert sorted(rows) == ["1 0 d0 2", "1 0 d1 1", "1 0 d2 2"]
+    room.close()
+
+
+def test_a_lost_connection_loses_nothing_and_doubles_nothing(chromium: Any, folder: Path, room: Any) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        press(page, "1")
+        page.wait_for_timeout(300)  # what comes next is fetched ahead
+        page.context.set_offline(True)
+        press(page, "2")
+        press(page, "3")
+        assert "2 acts wait" in page.locator(".said").inner_text()
+        assert len(events(room)) == 1
+        page.context.set_offline(False)
+        page.wait_for_function("() => document.querySelector('.said').textContent.includes('everything is saved')")
+        assert [grade for _, _, grade in events(room)] == [1, 2, 3]
+        assert progress(page) == "Document 4 of 6, 3 left"
+        page.wrong.clear()  # the browser notes what it could not reach
+
+
+def test_an_answer_that_is_lost_is_asked_for_again_with_the_same_key(chromium: Any, folder: Path, room: Any) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        lost = []
+
+        def lose(route: Any) -> None:
+            route.fetch()  # it arrives, and is recorded
+            lost.append(1)
+            route.abort()
+            page.unroute("**/api/judging/save")
+
+        page.route("**/api/judging/save", lose)
+        page.keyboard.press("2")
+        page.wait_for_function("() => document.querySelector('.said').textContent.includes('everything is saved')")
+        assert lost == [1]
+        assert [kind for kind, _, _ in events(room)] == ["judge"]
+        page.wrong.clear()
+
+
+def test_what_waits_is_sent_when_the_page_is_opened_again(chromium: Any, folder: Path, room: Any) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        page.route("**/api/judging/**", lambda route: route.abort())
+        page.keyboard.press("3")
+        page.wait_for_function("() => document.querySelector('.said').textContent.includes('1 act waits')")
+        page.unroute_all()
+        page.reload()  # as after the browser was closed
+        page.wait_for_selector("#document h1")
+        page.wait_for_function("() => document.getElementById('progress').textContent.includes('5 left')")
+        assert [grade for _, _, grade in events(room)] == [3]
+        page.wrong.clear()
+
+
+def test_two_tabs_lose_nothing(chromium: Any, folder: Path, room: Any) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        other = page.context.new_page()
+        opened(other, address)
+        assert heading(page) == heading(other)
+        press(page, "1")
+        press(other, "2")  # the same document, a moment later: the last word counts
+        press(page, "3")
+    assert [grade for _, _, grade in events(room)] == [1, 2, 3]
+    first = room.desk("ada").at("1", 1)
+    assert first.grade == 2
+
+
+def test_a_document_that_is_a_page_is_shown_in_a_frame_that_can_do_nothing(chromium: Any, tmp_path: Path) -> None:
+    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["page"]}))
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        page.keyboard.press("p")
+        frame = page.frame_locator("iframe.page")
+        assert frame.locator("h1").inner_text() == "Big"
+        assert page.locator("iframe.page").get_attribute("sandbox") == ""
+        assert page.evaluate("window.hit") is None
+        colour = frame.locator("body").evaluate("body => getComputedStyle(body).maxWidth")
+        assert colour != "none"  # our style is let in, and no other
+    room.close()
+
+
+def test_texts_ids_and_notes_run_no_script(chromium: Any, tmp_path: Path) -> None:
+    documents = [{"id": EVIL, "title": EVIL, "text": EVIL, "url": EVIL}]
+    topics = [{"id": EVIL, "title": EVIL, "description": EVIL, "narrative": EVIL}]
+    room = room_in(make_folder(tmp_path / "w", "judgments = 2", {EVIL: [EVIL]}, documents, topics))
+    room.desk("grace" + EVIL).next()
+    room.desk("grace" + EVIL).save("judge", EVIL, 1, 3, note=EVIL)
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        assert heading(page) == EVIL
+        page.keyboard.press("n")
+        page.keyboard.insert_text(EVIL)
+        page.keyboard.press("Control+Enter")
+        page.wait_for_selector(".mine")
+        assert page.evaluate("window.hit") is None
+        page.keyboard.press("1")
+        page.wait_for_function("() => document.body.textContent.includes('Nothing left here')")
+        for path in ("/progress", "/plan", "/adjudicate?names=1", "/export"):
+            page.goto(address + path)
+            assert page.evaluate("window.hit") is None, path
+            assert page.locator("main img, main svg").count() == 0
+    room.close()
+
+
+def test_a_judge_searches_for_more_by_the_page(chromium: Any, folder: Path) -> None:
+    workspace = open_workspace(folder)
+    build(workspace.documents(workspace.collections[0])).save(folder / "index")
+    room = room_in(folder)
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        page.keyboard.press("e")
+        page.keyboard.type("title 11")
+        page.keyboard.press("Enter")
+        page.click("dialog li button >> nth=0")
+        page.wait_for_function("() => document.querySelector('#document h1').textContent === 'Title 11'")
+        press(page, "3")
+    assert [kind for kind, _, _ in events(room)] == ["search", "found", "judge"]
+    room.close()
+
+
+def test_a_file_is_imported_by_the_page(chromium: Any, folder: Path, room: Any, tmp_path: Path) -> None:
+    (tmp_path / "old.qrels").write_text("1 0 d0 2\n1 0 d1 0\n")
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        page.goto(f"{address}/export")
+        page.set_input_files("#file", tmp_path / "old.qrels")
+        page.click("text=Import >> nth=-1")
+        page.wait_for_selector("#said.wrong")
+        page.wrong.clear()  # the browser notes the 400
+        page.fill("#assessor", "nist")
+        page.click("#import button")
+        page.wait_for_selector("text=2 of them new")
+    assert len(room.log.judgments()) == 2
+
+
+@pytest.mark.parametrize("path", ["/progress", "/plan", "/adjudicate", "/export"])
+def test_every_page_has_one_heading_a_title_and_labels(chromium: Any, folder: Path, room: Any, path: str) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        page.goto(address + path)
+        assert page.locator("h1").count() == 1
+        assert page.title()
+        bare = page.evaluate(
+            "[...document.querySelectorAll('input:not([type=hidden]), select, textarea')]"
+            ".filter(one => !one.labels.length && !one.ariaLabel).length"
+        )
+        assert bare == 0
+
+
+def test_progress_is_kept_up_to_date_and_stays_sorted(chromium: Any, folder: Path, room: Any) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        page.clock.install()
+        page.goto(f"{address}/progress")
+        page.click("#topics th button >> nth=2")  # by pairs
+        page.click("#topics th button >> nth=2")
+        rows = "#topics tbody th"
+        assert page.locator(rows).all_inner_texts() == ["2", "1"]
+        item = room.desk("grace").next()
+        room.desk("grace").save("judge", item.query, item.place, 1)
+        page.clock.fast_forward(11_000)
+        page.wait_for_selector("text=1 of 9 pairs judged")
+        assert page.locator(rows).all_inner_texts() == ["2", "1"]
+        assert page.evaluate("document.activeElement.closest('th').cellIndex") == 2
