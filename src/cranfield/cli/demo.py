@@ -44,4 +44,5 @@ def command(path: bool, output: str | None, quiet: bool) -> None:
     if any(event.output == report and event.state in ("made", "unchanged") for event in events):
         echo(f"Open {(folder / report).resolve().as_uri()} in a browser.\n")
     if not quiet:
+        click.echo(f"Judge and explore in the browser with: cranfield serve {folder}", err=True)
         click.echo(f"Change {folder / FILE} and go on with: cranfield experiment {folder}", err=True)
