@@ -67,6 +67,16 @@ def test_models_are_marked(cranfield: Cranfield, judged: Path) -> None:
     assert [one["model"] for one in json.loads(named.out)["assessors"]] == [False, False, True]
 
 
+def test_models_alone_can_be_compared(cranfield: Cranfield, judged: Path) -> None:
+    done = cranfield("agree", "--model", "gpt=gpt.qrels", "--model", "other=ben.qrels")
+    assert done.code == 0 and done.out.startswith("gpt (model) and other (model) give the same grade")
+    assert "All assessors are models" in done.out
+    for arguments, number in (((), 0), (("--model", "gpt.qrels"), 1)):
+        few = cranfield("agree", *arguments)
+        assert few.code == 2 and f"expected the judgments of at least 2 assessors, found {number}" in few.err
+    assert "neither the name of an assessor nor a file" in cranfield("agree", "--model", "claude").err
+
+
 def test_one_assessor_is_an_answer_and_no_error(cranfield: Cranfield, judged: Path) -> None:
     done = cranfield("agree", "anna.qrels")
     assert done.code == 0 and "There is one assessor: nobody to agree with." in done.out

@@ -219,6 +219,11 @@ def test_runs_that_are_alike_are_warned_of(cranfield: Cranfield, folder: Path) -
         (["lm.run", "--params", "speed=3"], "no strategy has 'speed'"),
         (["lm.run", "--params", "k=3"], "depth has no parameter 'k'"),
         (["lm.run", "--budget", "3", "--total", "9"], "of each topic or of all together"),
+        (
+            ["lm.run", "--strategy", "uniform", "--rate", "0.1", "--budget", "3"],
+            "uniform: a rate or a budget, not both",
+        ),
+        (["lm.run", "--strategy", "uniform", "--rate", "0.1", "--total", "3"], "uniform: a rate or a budget, not both"),
         (["lm.run", "--judged-topics"], "name them, --judged"),
         (["nowhere.run"], "nowhere.run"),
         (["-", "-"], "'-' is named twice"),
@@ -242,3 +247,44 @@ def test_runs_of_other_topics_are_told(cranfield: Cranfield, tmp_path: Path) -> 
     (tmp_path / "b").write_text("2 Q0 x 1 2 t\n")
     done = cranfield("pool", tmp_path / "a", tmp_path / "b", "-o", tmp_path / "pool")
     assert done.code == 0 and "No two runs have a topic in common" in done.out
+
+
+@pytest.mark.parametrize(
+    ("args", "file"),
+    [
+        (["lm.run", "rm3.run", "-o", "rm3.run"], "rm3.run"),
+        (["lm.run", "-o", "./lm.run"], "lm.run"),
+        (["lm.run", "--judged", "qrels.txt", "-o", "qrels.txt"], "qrels.txt"),
+        (["--complete", "lm.run", "--judged", "qrels.txt", "-o", "link"], "qrels.txt"),
+        (["lm.run", "-o", "pool", "--provenance", "lm.run"], "lm.run"),
+        (["lm.run", "--strategy", "stratified", "--judged", "qrels.txt", "--sample", "qrels.txt"], "qrels.txt"),
+        (["pool.provenance.jsonl", "-o", "pool.jsonl"], "pool.provenance.jsonl"),
+    ],
+)
+def test_what_is_read_is_not_written_over(
+    args: list[str], file: str, cranfield: Cranfield, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "link").symlink_to(folder / "qrels.txt")
+    shutil.copy("lm.run", "pool.provenance.jsonl")
+    before = (folder / file).read_bytes()
+    done = cranfield("pool", *args)
+    assert done.code == 2 and "is read, and would be written over" in done.err and not done.out
+    assert (folder / file).read_bytes() == before
+
+
+def test_grades_in_words_are_told_what_they_stand_for(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("1 Q0 a 1 2 t\n1 Q0 b 2 1 t\n")
+    (tmp_path / "qrels").write_text("1 0 a fine\n")
+    unknown = cranfield("pool", tmp_path / "run", "--judged", tmp_path / "qrels")
+    assert unknown.code == 2 and "--grade-words" in unknown.err
+    done = cranfield("pool", tmp_path / "run", "--judged", tmp_path / "qrels", "--grade-words", "fine=2", "--quiet")
+    assert done.code == 0 and '"b"' in done.out and '"a"' not in done.out
+
+
+@pytest.mark.parametrize("other", ["2 0 zz 1", "2 0 b -1"])
+def test_a_topic_without_anything_judged_is_replayed_too(other: str, cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "run").write_text("1 Q0 a 1 1 x\n2 Q0 b 1 1 x\n")
+    (tmp_path / "qrels").write_text(f"1 0 a 1\n{other}\n")
+    done = cranfield("pool", tmp_path / "run", "--replay", tmp_path / "qrels", "--strategy", "mm")
+    assert done.code == 0 and "1 judgments (1 to be found)" in done.out

@@ -97,3 +97,20 @@ def test_runs_of_the_same_name_are_told_apart(cranfield: Cranfield, small: Path)
     (small / "b" / "one.run").write_text((small / "two.run").read_text())
     result = cranfield("pool-report", small / "qrels", small / "one.run", small / "b" / "one.run", "--format", "json")
     assert [run["name"] for run in json.loads(result.out)["runs"]] == [f"{small.name}/one.run", "b/one.run"]
+
+
+def test_a_document_that_stands_twice_is_as_asked(cranfield: Cranfield, small: Path) -> None:
+    (small / "twice.run").write_text("1 Q0 a 1 3 t\n1 Q0 a 2 2 t\n")
+    asked = ["pool-report", small / "qrels", small / "one.run", small / "twice.run"]
+    refused = cranfield(*asked)
+    assert refused.code == 2 and "--on-duplicate" in refused.err
+    assert cranfield(*asked, "--on-duplicate", "first").code == 0
+
+
+@drawn
+@pytest.mark.parametrize("file", ["qrels", "one.run"])
+def test_what_is_read_is_not_written_over(file: str, cranfield: Cranfield, small: Path) -> None:
+    before = (small / file).read_bytes()
+    done = cranfield("pool-report", small / "qrels", small / "one.run", "-o", small / file)
+    assert done.code == 2 and "is read, and would be written over" in done.err
+    assert (small / file).read_bytes() == before

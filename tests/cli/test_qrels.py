@@ -78,6 +78,43 @@ def test_merge_needs_two(cranfield: Cranfield, judged: Path) -> None:
     assert done.code == 2 and "at least 2 assessors" in done.err
 
 
+def test_merge_of_models_alone_is_done_when_asked_for(cranfield: Cranfield, judged: Path) -> None:
+    models = ("qrels", "merge", "--model", "gpt=gpt.qrels", "--model", "other=ben.qrels")
+    refused = cranfield(*models)
+    assert refused.code == 2 and "are not merged unless you ask for it, with --with-models" in refused.err
+    assert cranfield(*models, "--with-models", "-o", "m.qrels").code == 0 and len(read_qrels("m.qrels")) == 4
+    none = cranfield("qrels", "merge")
+    assert none.code == 2 and "at least 2 assessors, found 0" in none.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("merge", "a=anna.qrels", "ben.qrels", "-o", "anna.qrels"),
+        ("merge", "a=anna.qrels", "ben.qrels", "-o", "m.qrels", "--conflicts", "link.qrels"),
+        ("merge", "ben.qrels", "--model", "m=anna.qrels", "--with-models", "-o", "./anna.qrels"),
+        ("diff", "ben.qrels", "anna.qrels", "-o", "anna.qrels"),
+        ("filter", "anna.qrels", "--topic", "1", "-o", "link.qrels"),
+        ("filter", "ben.qrels", "--docs", "anna.qrels", "-o", "anna.qrels"),
+        ("binarize", "anna.qrels", "-o", "anna.qrels"),
+        ("map", "anna.qrels", "1=0", "-o", "anna.qrels"),
+        ("sample", "anna.qrels", "--rate", "0.5", "-o", "anna.qrels"),
+        ("clicks", "anna.qrels", "-o", "anna.qrels"),
+    ],
+)
+def test_no_input_is_written_over(cranfield: Cranfield, judged: Path, arguments: tuple[str, ...]) -> None:
+    Path("link.qrels").symlink_to("anna.qrels")
+    before = {file.name: file.read_bytes() for file in judged.iterdir()}
+    done = cranfield("qrels", *arguments)
+    assert done.code == 2 and "this is one of the files read" in done.err
+    assert {file.name: file.read_bytes() for file in judged.iterdir()} == before
+
+
+def test_conflicts_and_judgments_go_to_different_files(cranfield: Cranfield, judged: Path) -> None:
+    done = cranfield("qrels", "merge", "anna.qrels", "ben.qrels", "-o", "m.qrels", "--conflicts", "./m.qrels")
+    assert done.code == 2 and "need a file each" in done.err and not Path("m.qrels").exists()
+
+
 def test_diff_says_what_changed(cranfield: Cranfield, judged: Path) -> None:
     done = cranfield("qrels", "diff", "anna.qrels", "ben.qrels", "-o", "changes.csv")
     assert done.code == 0

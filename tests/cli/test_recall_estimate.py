@@ -77,3 +77,13 @@ def test_what_cannot_be_used_is_one_message(cranfield: Cranfield, small: Path, m
 def test_a_margin_of_a_half_or_more_is_refused(cranfield: Cranfield, small: Path) -> None:
     result = cranfield("recall-estimate", small / "qrels", "--margin", 0.5)
     assert result.code == 2 and "margin 0.5" in result.err
+
+
+def test_a_document_that_stands_twice_is_as_asked(cranfield: Cranfield, small: Path) -> None:
+    (small / "twice").write_text("1 0 a 1\n1 0 a 0\n")
+    (small / "twice.run").write_text("1 Q0 a 1 3 t\n1 Q0 a 2 2 t\n")
+    asked = ["recall-estimate", small / "twice", small / "twice.run"]
+    refused = cranfield(*asked)
+    assert refused.code == 2 and "--on-duplicate" in refused.err
+    done = cranfield(*asked, "--on-duplicate", "first")
+    assert done.code == 0 and "1 judgment of 1 topic know" in done.out.replace("knows", "know")

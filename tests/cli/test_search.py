@@ -218,9 +218,50 @@ def test_a_disk_that_fills_leaves_what_was_got(folder: Path) -> None:
         failed = subprocess.run(search, preexec_fn=limit, capture_output=True, text=True, timeout=60)
         assert failed.returncode == 2 and "many.small.npy: cannot be written: File too large." in failed.stderr
         assert "What was got is kept; the same command goes on from there." in failed.stderr
-        before = len(server.asked)
-        assert 3 < before < 10
+        assert 3 < len(server.asked) < 10
+        part = Path("many.small.npy.part").read_bytes()
+        kept = (len(part) - part.index(b"\n") - 1) // (16 + 4 * 4)  # the last one was cut short
+        assert len(part) == 4000 and kept > 80
         server.asked = []
         done = subprocess.run(search, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0 and server.asked[0][0] == f"word{20 * (before - 1)}"  # the last line was cut short
-        assert len(server.asked) == 10 - (before - 1) + 1
+        assert done.returncode == 0 and server.asked[0][0] == f"word{kept}"
+        assert sum(map(len, server.asked[:-1])) == 200 - kept
+
+
+def test_an_index_of_other_words_gets_other_vectors(cranfield: Cranfield, folder: Path) -> None:
+    server = Server()
+    with serving(server) as host:
+        search = (*DENSE[:-2], "--embeddings", f"http://{host}", "--model", "small", "-o", "x.run")
+        assert cranfield(*search).code == 0
+        lines = Path("docs.jsonl").read_text().splitlines()
+        Path("docs.jsonl").write_text("\n".join([lines[1], lines[0].replace("red", "old"), *lines[2:]]) + "\n")
+        assert cranfield("index", "docs.jsonl", "-o", "index").code == 0
+        server.asked = []
+        assert cranfield(*search).code == 0
+        assert server.asked[0] == ["Lamps a old bicycle lamp"] and len(server.asked) == 2
+        expected = np.dot(vector("red lamps"), vector("Lamps a old bicycle lamp"))
+        assert package.read_run("x.run").to_dict()["1"]["a"] == pytest.approx(expected)
+
+
+def test_a_field_that_no_topic_has_is_an_error(cranfield: Cranfield, folder: Path) -> None:
+    for fields, says in (
+        ("titel", "topics.jsonl: no topic has a field 'titel'; there are title. Choose with fields=/--fields."),
+        ("title,description", "no topic has a field 'description'; there are title."),
+        (",", "no field of the topics is named; there are title."),
+    ):
+        failed = cranfield("search", "index", "topics.jsonl", "--fields", fields, "-o", "x.run")
+        assert failed.code == 2 and says in failed.err and not Path("x.run").exists(), failed.err
+
+
+def test_a_format_of_topics_that_is_not_recognised_is_named_by_its_option(cranfield: Cranfield, folder: Path) -> None:
+    Path("topics.odd").write_text("hello world\n")
+    failed = cranfield("search", "index", "topics.odd")
+    assert failed.code == 2 and "name it with format=/--topics-format." in failed.err
+
+
+def test_a_note_ends_with_one_full_stop(cranfield: Cranfield, folder: Path) -> None:
+    found = cranfield(
+        *("search", "index", "topics.jsonl", "--system", "bm25", "--system", "dense", "--depth", 2, "-o", "x.run"),
+        *("--vectors", "docs.npy", "--query-vectors", "topics.npy"),
+    )
+    assert found.code == 0 and found.err.endswith("Note: 1 document below rank 2 left out.\n"), found.err

@@ -53,3 +53,24 @@ def test_what_is_wrong_is_said(
 ) -> None:
     failed = cranfield("tune", index, example / "topics.xml", example / "qrels.txt", *options)
     assert failed.code == 2 and says in failed.err
+
+
+def test_a_collection_by_name_has_topics_and_judgments(cranfield: Cranfield, tmp_path: Path, shared_data: Path) -> None:
+    med = f"med:{shared_data / 'classic' / 'med'}"
+    assert cranfield("index", med, "-o", tmp_path / "index").code == 0
+    found = cranfield("tune", tmp_path / "index", med, med, "--grid", "b=0.3,0.75", "-m", "AP", "--format", "json")
+    assert found.code == 0 and 0.4 < json.loads(found.out)["held_out"] < 0.7, found.err
+
+
+def test_a_small_collection_by_name_has_topics_and_judgments(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "corpus.jsonl").write_text('{"_id": "a", "text": "red lamp"}\n{"_id": "b", "text": "bells"}\n')
+    (tmp_path / "queries.jsonl").write_text('{"_id": "1", "text": "lamp"}\n{"_id": "2", "text": "bells"}\n')
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\n1\ta\t1\n2\tb\t1\n")
+    name = f"beir:{tmp_path}"
+    assert cranfield("index", name, "-o", tmp_path / "index").code == 0
+    options = ("--grid", "k1=1,2", "--folds", 2)
+    found = cranfield("tune", tmp_path / "index", name, name, *options)
+    assert found.code == 0 and "Held out: AP 1" in found.out, found.err
+    failed = cranfield("tune", tmp_path / "index", name, name, *options, "--fields", "titel")
+    assert failed.code == 2 and "no topic has a field 'titel'" in failed.err

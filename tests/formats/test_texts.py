@@ -377,7 +377,7 @@ def test_documents_are_recognised(head: str, format: str | None) -> None:
 
 
 def test_an_unknown_format_is_answered_with_what_was_seen_and_what_is_known(file: Write) -> None:
-    with pytest.raises(FormatError, match=r"begins with 'hello'.*trec, xml.*format=/--format"):
+    with pytest.raises(FormatError, match=r"begins with 'hello'.*trec, xml.*format=/--topics-format"):
         read_topics(file("hello"))
     with pytest.raises(FormatError, match="unknown document format 'html'"):
         read_documents(file("hello"), format="html")

@@ -13,6 +13,7 @@ from cranfield.errors import CranfieldError
 from cranfield.formats import read_qrels
 from cranfield.judgments.agreement import Agreement, Design, agree
 from cranfield.judgments.assessors import Assessor
+from cranfield.pooling.reduced import Flips, Verdicts
 from cranfield.report import agreement as report
 from cranfield.scores import evaluate
 from cranfield.stats.compare import compare
@@ -162,9 +163,9 @@ def test_opposite_views_flip_significant_pairs() -> None:
     assert found.standings is not None
     ranking = found.standings.rankings[0]
     assert ranking.correlation is not None and ranking.correlation.tau == -1
-    assert ranking.counts["flipped"] == 3 and ranking.best == ("up", "down")
+    assert ranking.counts["reversed"] == 3 and ranking.best == ("up", "down")
     text, data = texts(found)
-    assert "3 flipped" in text and "Flipped: " in text
+    assert "3 flipped (0 by anna only, 0 by ben only, 3 reversed)" in " ".join(text.split()) and "Flipped: " in text
     assert sorted(map(sorted, data["systems"]["rankings"][0]["flipped"])) == [
         ["down", "random"],
         ["down", "up"],
@@ -178,7 +179,37 @@ def test_like_views_rank_alike() -> None:
     assert found.standings is not None and found.standings.measures == ("nDCG@10", "P@3")
     for ranking in found.standings.rankings:
         assert ranking.correlation is not None and ranking.correlation.tau == 1
-        assert ranking.counts["same"] >= 2 and ranking.counts["flipped"] == 0
+        assert ranking.counts["same"] >= 2 and ranking.counts["reversed"] == 0
+
+
+def test_flipped_means_lost_gained_or_reversed_as_in_a_pool_report() -> None:
+    people, runs = two_views()
+    blind = {query: dict.fromkeys(docs, 1) for query, docs in people[0].qrels.to_dict().items()}
+    for pair in ([people[0], *assessors(eva=blind)], [*assessors(eva=blind), people[0]]):
+        found = agree(pair, QUICK, runs=named_runs(runs))
+        assert found.standings is not None
+        ranking = found.standings.rankings[0]
+        alone = ("first only", "second only")
+        signs = [np.array([int(p.verdict in (one, "same")) for p in ranking.pairs]) for one in alone]
+        same_as = Flips.between(Verdicts(signs[0]), Verdicts(signs[1]))
+        lone = ranking.counts["first only"], ranking.counts["second only"]
+        assert sorted(lone)[0] == 0 < sorted(lone)[1] and (same_as.lost, same_as.gained) == lone
+        assert len(ranking.flipped) == same_as.flipped
+        text, data = texts(found)
+        first, second = (one.name for one in pair)
+        said = f"{sum(lone)} flipped ({lone[0]} by {first} only, {lone[1]} by {second} only, 0 reversed)"
+        assert said in " ".join(text.split()) and "significant by anna only." in text
+        told = data["systems"]["rankings"][0]
+        assert told["significant"]["flipped"] == len(told["flipped"]) == sum(lone)
+
+
+def test_models_are_marked_in_every_line_that_names_them() -> None:
+    people, runs = two_views()
+    model = [Assessor(one.name, one.qrels, one.name == "ben") for one in people]
+    for party in (model, [*model, *assessors(eva=people[0].qrels.to_dict())]):
+        text, _ = texts(agree(party, QUICK, runs=named_runs(runs), measures=["nDCG@10", "AP"]))
+        words = " ".join(text.split())
+        assert words.count("ben") == words.count("ben (model)") > 8
 
 
 def test_one_system_has_no_ranking() -> None:
@@ -220,12 +251,12 @@ def test_rankings_of_dl19_are_what_evaluations_one_by_one_give(dl19: tuple[list[
     assert ranking.correlation.tau == pytest.approx(kendall_tau(*means))
     assert ranking.correlation.tau_ap == pytest.approx(tau_ap(*means, variant="b"))
     columns = [compare(one, ()).columns[0] for one in scores]
-    flipped = lost = 0
+    turned = lost = 0
     for pair in columns[0].pairs:
         other = columns[1].pair(pair.system, pair.reference)
         verdicts = {pair.verdict, other.verdict}
-        flipped += verdicts == {"better", "worse"}
+        turned += verdicts == {"better", "worse"}
         lost += "undecided" in verdicts and len(verdicts) == 2
-    assert ranking.counts["flipped"] == flipped
+    assert ranking.counts["reversed"] == turned and len(ranking.flipped) == turned + lost
     assert ranking.counts["first only"] + ranking.counts["second only"] == lost
     assert found.couples[0].figures["alpha_ordinal"].value == pytest.approx(0.4951776825121, abs=1e-10)

@@ -13,6 +13,7 @@ from cranfield.collection import Qrels
 from cranfield.errors import CranfieldError, InputError
 from cranfield.judgments.assessors import Assessor
 from cranfield.judgments.merging import RULES, TIES, merge
+from cranfield.report.judgments import conflicts_table
 from tests.judgments.people import assessor, assessors
 
 # a: 0 1 1, b: 0 0 3, c: 2 only by one, d: 0 2 by two, e: 3 3 3
@@ -107,6 +108,41 @@ def test_an_estimate_against_the_majority_is_told(seed: int, is_told: bool) -> N
     against = sum(found.qrels.to_dict()["q"][doc] != grade for doc, grade in votes.items())
     assert (against > 30) == is_told
     assert any("against the majority on most pairs" in note for note in found.notes) == is_told
+
+
+def two_and_an_inverted_one() -> list[Assessor]:
+    """Two who are right, and one who says the opposite and judged fifty pairs alone."""
+    truth = {f"d{i}": int(i % 3 == 0) for i in range(200)}
+    good = {doc: grade for doc, grade in truth.items() if int(doc[1:]) >= 50}
+    bad = {doc: 1 - grade for doc, grade in truth.items()}
+    return assessors(a={"q": good}, b={"q": good}, c={"q": bad})
+
+
+def test_dawid_skene_keeps_the_grade_of_the_only_assessor_and_tells_what_it_doubts() -> None:
+    people = two_and_an_inverted_one()
+    found = merge(people, "dawid-skene")
+    result, given_ = found.qrels.to_dict()["q"], people[2].qrels.to_dict()["q"]
+    assert all(result[f"d{i}"] == given_[f"d{i}"] for i in range(50))
+    assert all(result[f"d{i}"] == 1 - given_[f"d{i}"] for i in range(50, 200))
+    assert any(note.startswith("50 pairs judged by one assessor only, whose grade is kept") for note in found.notes)
+    assert not found.overruled
+
+
+def test_grades_that_nobody_gave_are_counted_and_listed() -> None:
+    truth = [int(i % 2 == 0) for i in range(60)]
+    right = {f"d{i}": grade for i, grade in enumerate(truth)}
+    wrong = {doc: 1 - grade for doc, grade in right.items()}
+    alone = {f"e{i}": i % 2 for i in range(4)}  # judged by the two who say the opposite
+    names = {"a": right, "b": right, "c": right, "d": wrong | alone, "e": wrong | alone}
+    found = merge(assessors(**{name: {"q": grades} for name, grades in names.items()}), "dawid-skene")
+    assert [(c.doc, c.grades, c.merged) for c in found.overruled] == [
+        (f"e{i}", (None, None, None, i % 2, i % 2), 1 - i % 2) for i in range(4)
+    ]
+    assert "4 pairs with a grade that none of their assessors gave, on 4 of which assessors agree." in found.notes
+    assert len(conflicts_table(found, "c.tsv").splitlines()) == 1 + 60 + 4
+    assert found.provenance().settings["overruled"] == 4
+    means = merge(PEOPLE, "mean")
+    assert any("a grade that none of their assessors gave." in note for note in means.notes) and not means.overruled
 
 
 def test_conflicts_are_listed_with_what_became_of_them() -> None:
@@ -216,7 +252,7 @@ def test_every_rule_stays_within_what_was_given(given_: list[Any], rule: str, ti
         votes = [grades[doc] for grades in given_ if doc in grades]
         if rule != "dawid-skene":
             assert min(votes) <= grade <= max(votes)
-        if len(set(votes)) == 1 and rule != "dawid-skene":
+        if len(votes) == 1 or (len(set(votes)) == 1 and rule != "dawid-skene"):
             assert grade == votes[0]
         if rule == "majority" and votes.count(int(grade)) < max(map(votes.count, votes)):
             raise AssertionError(f"{grade} has fewer votes than another of {votes}")

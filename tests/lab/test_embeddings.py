@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from cranfield import opening
+from cranfield.analysis import Analysis
 from cranfield.collection import Document
 from cranfield.errors import CranfieldError, InputError
+from cranfield.lab import embeddings
 from cranfield.lab.embeddings import Endpoint, embed_documents, embed_queries, made_with, vectors_of_index
+from cranfield.lab.engines.embedded import built
 from cranfield.lab.http import Patience
 from cranfield.lab.index import build
 from cranfield.lab.vectors import read_vectors
@@ -66,7 +70,7 @@ def test_vectors_come_in_batches_and_are_put_in_order_by_index(tmp_path: Path) -
     assert (tmp_path / "docs.ids.txt").read_text() == "d0\nd1\nd2\nd3\nd4\n"
     about = made_with(str(tmp_path / "docs.npy"))
     assert (about["model"], about["documents"], about["dimension"]) == ("small", 5, 4)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.ids.txt", "docs.json", "docs.npy"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["docs.ids.txt", "docs.json", "docs.npy", "docs.texts"]
 
 
 def test_queries_are_asked_for_with_what_comes_before_them() -> None:
@@ -228,31 +232,74 @@ def test_an_attempt_may_be_cut_at_any_byte(tmp_path: Path) -> None:
         begun(path, host)
         part = tmp_path / "docs.npy.part"
         content = part.read_bytes()
-        ends = [i + 1 for i, byte in enumerate(content) if byte == 10]
-        assert len(ends) == 3
+        start = content.index(b"\n") + 1
+        ends = list(range(start, len(content) + 1, 16 + 4 * 4))  # a digest and four numbers each
+        assert len(ends) == 5 and ends[-1] == len(content)
         for size in sorted({0, 1, *ends, *(end - 1 for end in ends), *range(5, len(content), 29)}):
             part.write_bytes(content[:size])
             server.asked = []
             found = embed_documents(TEXTS, str(path), endpoint(host))
             assert found.rows(np.arange(5)).tolist() == [vector(text) for _, text in TEXTS], size
             kept = max(0, sum(end <= size for end in ends) - 1)
-            assert sum(map(len, server.asked)) == 5 - 2 * kept
+            assert sum(map(len, server.asked)) == 5 - kept
             path.unlink()
 
 
-def test_another_model_or_other_documents_do_not_go_on_from_what_was_begun(tmp_path: Path) -> None:
+def test_what_was_begun_with_other_texts_serves_for_those_that_are_the_same(tmp_path: Path) -> None:
+    server = Server()
+    with serving(server) as host:
+        for i, (texts, asked) in enumerate(
+            (
+                ([TEXTS[1], TEXTS[0], *TEXTS[2:]], [["text 4"]]),
+                ([("d0", "changed"), *TEXTS[1:]], [["changed", "text 4"]]),
+                (TEXTS[:1], []),
+                ([("other", "text 3"), ("twin", "text 3")], []),
+            )
+        ):
+            path = tmp_path / f"docs{i}.npy"
+            begun(path, host)
+            server.asked = []
+            found = embed_documents(texts, str(path), endpoint(host))
+            assert server.asked == asked and found.ids == tuple(one for one, _ in texts)
+            assert found.rows(np.arange(len(texts))).tolist() == [vector(text) for _, text in texts]
+            # and so do the vectors of a file that is whole
+            server.asked = []
+            found = embed_documents([("new", "text 9"), *texts[::-1]], str(path), endpoint(host))
+            assert server.asked == [["text 9"]] and found.ids == ("new", *(one for one, _ in texts[::-1]))
+            assert found.rows(np.arange(1, len(texts) + 1)).tolist() == [vector(text) for _, text in texts[::-1]]
+
+
+def test_vectors_are_never_beside_the_ids_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed while a file of vectors is replaced, at whatever point, the next attempt makes it whole."""
+    path = tmp_path / "docs.npy"
+    server = Server()
+    with serving(server) as host:
+        for stop in range(4):
+            embed_documents(TEXTS, str(path), endpoint(host))
+            written: list[Any] = []
+
+            def writing(file: Any, written: list[Any] = written, stop: int = stop) -> Any:
+                written.append(file)
+                if len(written) > stop:
+                    raise KeyboardInterrupt
+                return opening.writing(file)
+
+            with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+                patched.setattr(embeddings, "writing", writing)
+                embed_documents(TEXTS[::-1], str(path), endpoint(host))
+            assert not path.exists()
+            server.asked = []
+            found = embed_documents(TEXTS[::-1], str(path), endpoint(host))
+            assert server.asked == [] and found.ids == ("d4", "d3", "d2", "d1", "d0")
+            assert found.rows(np.array([0])).tolist() == [vector("text 4")]
+
+
+def test_another_model_does_not_go_on_from_what_was_begun(tmp_path: Path) -> None:
     path = tmp_path / "docs.npy"
     with serving(Server()) as host:
         begun(path, host)
         with pytest.raises(InputError, match=r"docs.npy.part: was begun with model 'small'\. Remove it"):
             embed_documents(TEXTS, str(path), Endpoint(f"http://{host}", "large", patience=QUICK))
-        for texts in (
-            [TEXTS[1], TEXTS[0], *TEXTS[2:]],
-            [("d0", "changed"), *TEXTS[1:]],
-            TEXTS[:1],
-        ):
-            with pytest.raises(InputError, match="was begun with other documents, from 'd0' on. Remove it first"):
-                embed_documents(texts, str(path), endpoint(host))
         Path(f"{path}.part").write_text("a letter\n")
         with pytest.raises(InputError, match="this is no file of vectors that were begun"):
             embed_documents(TEXTS, str(path), endpoint(host))
@@ -260,7 +307,7 @@ def test_another_model_or_other_documents_do_not_go_on_from_what_was_begun(tmp_p
 
 def test_an_index_gets_vectors_once(tmp_path: Path) -> None:
     docs = [Document("a", "red lamp", "Lamps"), Document("b", "bells")]
-    index = build(docs)
+    index = built(docs, Analysis(), ["title", "text"])
     path = str(tmp_path / "docs.npy")
     server = Server()
     with serving(server) as host:
@@ -271,14 +318,33 @@ def test_an_index_gets_vectors_once(tmp_path: Path) -> None:
         for changed, says in (
             ({"prefix": ""}, r'these vectors were made otherwise \(prefix "passage: ", now ""\)'),
             ({"endpoint": Endpoint(f"http://{host}", "large")}, 'model "small", now "large"'),
-            ({"index": build([*docs[:1], Document("b", "bells!")])}, "characters 20, now 21"),
+            ({"index": built(docs, Analysis(), ["text"])}, r'fields \["title", "text"\], now \["text"\]'),
         ):
             how: Any = {"index": index, "endpoint": endpoint(host), "prefix": "passage: ", **changed}
             with pytest.raises(InputError, match=says):
                 vectors_of_index(documents=lambda: docs, path=path, **how)
+    unknowing = build(docs)  # an index that does not know the digest of its texts has them looked through
+    assert vectors_of_index(unknowing, lambda: docs, path, endpoint("127.0.0.1:1"), "passage: ").ids == ("a", "b")
     own = str(tmp_path / "own.npy")  # of vectors from elsewhere nothing is known
     np.save(own, np.ones((2, 3)))
     assert len(vectors_of_index(index, lambda: docs, own, endpoint(host))) == 2
+
+
+def test_an_index_of_other_texts_gets_other_vectors(tmp_path: Path) -> None:
+    docs = [Document("a", "red lamp"), Document("b", "old bells"), Document("c", "oil")]
+    now = [docs[1], Document("a", "new lamp"), docs[2]]  # other order, other words, and as many letters
+    path = str(tmp_path / "docs.npy")
+    server = Server()
+    for make in (lambda docs: built(docs, Analysis(), ["title", "text"]), build):
+        with serving(server) as host:
+            vectors_of_index(make(docs), lambda: docs, path, endpoint(host))
+            server.asked = []
+            for _ in range(2):
+                found = vectors_of_index(make(now), lambda: now, path, endpoint(host))
+                assert server.asked == [["new lamp"]] and found.ids == ("b", "a", "c")
+                assert found.rows(np.arange(3)).tolist() == [vector(doc.text) for doc in now]
+            assert (tmp_path / "docs.texts").stat().st_size == 48
+        (tmp_path / "docs.npy").unlink()
 
 
 def test_what_cannot_be_kept_is_said_before_anything_is_asked(tmp_path: Path) -> None:

@@ -6,18 +6,20 @@ import json
 import pickle
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, InputError
+from cranfield.lab import http
 from cranfield.lab.engines import EngineError, Options, SearchFailed, is_url, masked, open_engine
 from cranfield.lab.engines.answers import JsonPath, hits_in_json, hits_in_lines, hits_in_text
 from cranfield.lab.engines.endpoint import Endpoint
 from cranfield.lab.engines.templates import filled_arguments, filled_json, filled_shell, filled_url
 from cranfield.lab.http import Client, Patience, ServerError, filled_header
-from tests.lab.servers import Request, Response, serving
+from tests.lab.servers import Answering, Request, Response, serving
 
 QUICK = Patience(timeout=0.3, retries=2, sleep=lambda _: None)
 HITS = {"hits": [{"id": "a", "score": 2.5}, {"id": 7, "score": 1}]}
@@ -130,13 +132,54 @@ def test_a_wrong_key_ends_the_search_at_once_and_is_not_shown(made: Making, monk
     monkeypatch.setenv("LAB_TOKEN", "t0ken")
     server = Scripted(Response(403, b"go away"))
     endpoint = made(server, path="/s?q={query}&api_key=k3y", headers=("Authorization: Bearer ${LAB_TOKEN}",))
-    with pytest.raises(SearchFailed, match="3 of 3 queries failed") as caught:
+    with pytest.raises(SearchFailed, match="1 of 1 query failed: '1'; 2 queries then not asked") as caught:
         endpoint.search({"1": "x", "2": "y", "3": "z"})
     assert len(server.requests) == 1 and server.requests[0].headers["authorization"] == "Bearer t0ken"
     said = f"{caught.value} {caught.value.failed} {caught.value.__dict__}"
     assert "t0ken" not in said and "k3y" not in said
     with pytest.raises(InputError, match="there is no NO_TOKEN in the environment"):
         filled_header("Authorization: Bearer $NO_TOKEN")
+
+
+def test_a_secret_that_a_server_repeats_is_masked(made: Making, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAB_TOKEN", 'sk-"t0ken/0123456789')
+    headers = ("Authorization: Bearer $LAB_TOKEN", "Cookie: a=c00kie-jar", "X-Team: bicycles")
+    secrets = ("t0ken", "c00kie", "k3y-of", "t0ken%2F0123")
+
+    def repeating(status: int, form: str) -> Answering:
+        def answer(request: Request) -> Response:
+            token = request.headers["authorization"].split()[1]
+            said = {
+                "plain": f"no such key: {token}; team {request.headers['x-team']}",
+                "json": json.dumps({"error": f"Bearer {token}", "cookie": request.headers["cookie"]}),
+                "url": f"see /keys/{quote(token, safe='')}?{request.query['api_key'][0]}",
+                "cut": " " * 3 + "x" * 190 + token,
+                "upper": token.upper(),
+                "id": json.dumps([{"id": None, "score": token}]),
+                "score": json.dumps([{"id": "a", "score": "x" * 70 + token}]),
+            }[form]
+            return Response(status, said.encode(), {"Location": f"http://host/{token}"})
+
+        return answer
+
+    for status, form in (
+        *((status, form) for status in (401, 400, 302) for form in ("plain", "json", "url", "cut", "upper")),
+        *((200, form) for form in ("plain", "json", "url", "cut", "id", "score")),
+    ):
+        endpoint = made(repeating(status, form), path="/s?q={query}&api_key=k3y-of-mine", headers=headers)
+        with pytest.raises(SearchFailed) as caught:
+            endpoint.search({"1": "x"})
+        said = f"{caught.value} {caught.value.failed}".lower()
+        assert not any(secret in said for secret in secrets) and "sk-" not in said, said
+        assert form != "plain" or status == 200 or ("***" in said and "team bicycles" in said)
+
+
+def test_a_short_secret_hides_words_and_not_letters() -> None:
+    http.keep_secret("lab")
+    try:
+        assert http.without_secrets("lab: label of 'lab'") == "***: label of '***'"
+    finally:
+        http._SECRETS.discard("lab")
 
 
 def test_user_and_password_of_a_url_are_sent_and_masked(made: Making) -> None:

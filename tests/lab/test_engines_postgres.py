@@ -92,16 +92,40 @@ def test_an_interrupted_attempt_goes_on_where_it_was(engine: Postgres, monkeypat
     engine.close()
     with pytest.raises(InputError, match="is not complete; run 'cranfield index' again"):
         engine.search({"1": "lamp"})
-    with pytest.raises(InputError, match="number 30 was 'd29', now it is 'd15'"):
-        engine.index(reversed(docs))
     made = engine.index(docs)
-    assert (made.documents, made.resumed) == (45, 30) and len(engine.search({"1": "lamp"})) == 45
+    assert (made.documents, made.resumed, made.dropped) == (45, 30, 0) and len(engine.search({"1": "lamp"})) == 45
     # once complete it is made anew, and the old one stays until then
     with pytest.raises(KeyboardInterrupt):
         engine.index(stopping())
     engine.close()
     assert len(engine.search({"1": "lamp"})) == 45
     assert engine.index(docs[:20], ["title"]).documents == 20 and len(engine.search({"1": "lamp"})) == 0
+
+
+def test_an_attempt_that_was_made_of_other_texts_is_begun_anew(
+    engine: Postgres, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(postgres, "COMMIT", 10)
+    docs = [Document(f"d{i}", f"lamp number{i % 7}") for i in range(45)]
+    now = [Document("d0", "zeppelin"), *docs[1:]]
+
+    def stopping() -> Iterator[Document]:
+        yield from docs[:35]
+        raise KeyboardInterrupt
+
+    for documents in (now, iter(now)):
+        with pytest.raises(KeyboardInterrupt):
+            engine.index(stopping())
+        engine.close()
+        if documents is now:
+            made = engine.index(documents)
+            assert (made.documents, made.resumed, made.dropped) == (45, 0, 30)
+            continue
+        with pytest.raises(InputError, match="was begun with other documents.*The same again begins anew"):
+            engine.index(documents)
+        assert engine.index(iter(now)).documents == 45
+    assert engine.search({"1": "zeppelin"}).to_dict() == {"1": {"d0": pytest.approx(0.1, abs=0.1)}}
+    assert len(engine.search({"1": "lamp"})) == 44
 
 
 def test_a_document_that_is_too_long_is_named_and_the_others_kept(engine: Postgres) -> None:

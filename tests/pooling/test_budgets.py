@@ -69,8 +69,16 @@ def test_points_are_evaluations_of_what_a_replay_asks_for(shared_data: Path) -> 
 
 
 def test_a_sample_has_no_curve() -> None:
-    with pytest.raises(CranfieldError, match="uniform is a sample"):
+    with pytest.raises(CranfieldError, match="uniform is a sample.*curves are for depth") as error:
         budgets(PooledRuns.of(DEPTH_3, runs_of_t(), depth=3), ["AP"], ["uniform"])
+    assert "autotar" not in str(error.value) and "expansion" not in str(error.value)
+
+
+@pytest.mark.parametrize("strategy", ["autotar", "expansion"])
+def test_what_looks_at_texts_has_no_curve(strategy: str) -> None:
+    with pytest.raises(CranfieldError, match=f"{strategy} looks at texts.*curves are for depth") as error:
+        budgets(PooledRuns.of(DEPTH_3, runs_of_t(), depth=3), ["AP"], [strategy])
+    assert "--" not in str(error.value)
 
 
 def test_a_strategy_that_there_is_not_is_named_with_a_hint() -> None:

@@ -45,6 +45,21 @@ def test_a_pool_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert not (tmp_path / "pool.provenance.jsonl.gz").exists()
 
 
+def test_ids_that_are_not_utf_8_are_escaped_so_that_every_line_is_json(tmp_path: Path) -> None:
+    odd = Pool({"q\udcff": ("d\\udc80", "é\udcfe")}, provenance={"runs": [{"name": "r\udcfd"}]})
+    write_pool(odd, tmp_path / "pool.jsonl")
+    for file in tmp_path.iterdir():
+        assert all(json.loads(line.decode("utf-8")) for line in file.read_bytes().splitlines())
+    pair = '{"query": "q\\udcff", "doc": "é\\udcfe"}'
+    assert (tmp_path / "pool.jsonl").read_text(encoding="utf-8").splitlines()[2] == pair
+    assert read_pool(tmp_path / "pool.jsonl").pairs == odd.pairs
+
+
+def test_ids_as_raw_bytes_are_read_too(tmp_path: Path) -> None:
+    (tmp_path / "pool").write_bytes(b'{"pool": {}}\n{"query": "q\xff", "doc": "d"}\n')
+    assert read_pool(tmp_path / "pool").pairs == {"q\udcff": ("d",)}
+
+
 @pytest.mark.parametrize(
     ("path", "beside"),
     [("pool", "pool.provenance.jsonl"), ("a/p.jsonl", "a/p.provenance.jsonl"), ("-", None)],

@@ -48,6 +48,15 @@ def test_equal_runs_have_a_tree_too() -> None:
     assert lines[:2] == ["a ─┐", "b ─┘"]
 
 
+def test_the_tree_of_many_runs_is_shown_as_well_or_where_to_see_it() -> None:
+    many = survey({f"run{i}": as_run({"1": [f"d{i}", f"d{i + 1}", "x"]}) for i in range(40)})
+    text = as_text(many, None, 200, styled=False)
+    assert all(f"\nrun{i:<2} ─" in text for i in range(40))
+    same = survey({f"run{i}": as_run({"1": "xyz"}) for i in range(90)})  # each branch is one column further on
+    assert "The tree of 90 runs is wider than the terminal" in as_text(same, None, 80, styled=False)
+    assert "--dendrogram FILE" in as_text(same, None, 80, styled=False) and "run7 " in as_text(same, None, 200, False)
+
+
 def test_text_and_json_have_no_gaps_whatever_is_asked() -> None:
     found = survey(RUNS, ["mm"], replayed=as_qrels(QRELS), judged=as_qrels(QRELS), with_votes=True)
     text = as_text(found, "pool.jsonl", 80, styled=False)

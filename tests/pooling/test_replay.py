@@ -81,3 +81,10 @@ def test_guided_strategies_find_relevant_documents_faster_than_depth_order_on_re
     # the best need four fifths of the judgments to find half of what there is
     half = {one.strategy: float(np.interp(one.relevant / 2, one.found, one.judged)) for one in (by_depth, *guided)}
     assert half["mm"] < 0.85 * half["depth"] and half["hedge"] < 0.85 * half["depth"]
+
+
+@pytest.mark.parametrize("grades", [{"zz": 1}, {"b": -1}])
+def test_a_topic_whose_lists_hold_nothing_judged_adds_nothing_to_a_curve(grades: dict[str, int]) -> None:
+    qrels = {"1": {"a": 1}, "2": grades}
+    found = curves({"x": {"1": {"a": 1.0}, "2": {"b": 1.0}}}, qrels, ["depth", "mm"])
+    assert [(one.judged.tolist(), one.found.tolist(), one.relevant) for one in found] == [([0, 1], [0, 1], 1)] * 2

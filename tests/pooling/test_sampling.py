@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import random
@@ -14,7 +15,7 @@ from pooled_example import RUNS, T, as_run, asker
 from cranfield import evaluate, read_qrels
 from cranfield.formats import write_qrels
 from cranfield.pooling import make_pool
-from cranfield.pooling.sampling import Stratum, as_strata, drawn_number
+from cranfield.pooling.sampling import Stratum, as_strata, drawn_number, sampled_qrels
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 
@@ -72,12 +73,17 @@ def test_the_form_to_fill_in_is_read_as_sampled_qrels(tmp_path: Path) -> None:
     assert evaluate(read, RUNS["A"], ["xinfAP"]).mean("xinfAP") == 0
 
 
-def collection(topics: int) -> tuple[dict[str, dict[str, dict[str, float]]], dict[str, dict[str, int]]]:
-    """Four systems of different quality on a pool of about a hundred documents, of which a quarter is relevant."""
+Runs = dict[str, dict[str, dict[str, float]]]
+
+
+def collection(
+    topics: int, share: float = 0.25, skills: tuple[float, ...] = (0.1, 0.2, 0.3, 0.45)
+) -> tuple[Runs, dict[str, dict[str, int]]]:
+    """Systems of different quality on a pool of about a hundred documents, of which a share is relevant."""
     chance = random.Random(5)
-    qrels = {str(t): {f"d{i}": int(chance.random() < 0.25) for i in range(100)} for t in range(topics)}
+    qrels = {str(t): {f"d{i}": int(chance.random() < share) for i in range(100)} for t in range(topics)}
     runs = {}
-    for number, skill in enumerate((0.1, 0.2, 0.3, 0.45)):
+    for number, skill in enumerate(skills):
         ranked = {
             t: sorted(grades, key=lambda doc: -(skill * grades[doc] + chance.random()))[:60]
             for t, grades in qrels.items()
@@ -86,26 +92,75 @@ def collection(topics: int) -> tuple[dict[str, dict[str, dict[str, float]]], dic
     return runs, qrels
 
 
-def test_estimates_from_stratified_samples_are_unbiased() -> None:
-    """xinfAP over many seeds, against AP by judging the whole pool: no further off than the simulation's own error."""
-    runs, full = collection(8)
+def simulated(runs: Runs, full: dict[str, dict[str, int]], strata: str, seeds: int) -> list[tuple[float, float]]:
+    """For each run how far the mean xinfAP over many samples is from AP by the whole pool, and its standard error."""
     whole = make_pool(runs, depth=60)
     full = {query: {doc: full[query][doc] for doc in docs} for query, docs in whole.pairs.items()}
-    truth = {name: evaluate(full, run, ["AP"]).mean("AP") for name, run in runs.items()}
     found: dict[str, list[float]] = {name: [] for name in runs}
-    for seed in range(400 if SOAK else 80):
-        pool = make_pool(runs, "stratified", depth=60, seed=seed, strata="5:1,20:0.6,60:0.4", judged=full)
-        assert pool.sample is not None
+    for seed in range(seeds):
+        pool = make_pool(runs, "stratified", depth=60, seed=seed, strata=strata, judged=full)
+        assert pool.sample is not None and 0.3 < float(np.mean(pool.sample.grades >= 0)) < 0.75  # a part is judged
         scores = evaluate(pool.sample, runs, ["xinfAP"])
         for name in runs:
             found[name].append(scores.mean("xinfAP", name))
-    for name, values in found.items():
-        error = np.std(values, ddof=1) / math.sqrt(len(values))
-        assert abs(np.mean(values) - truth[name]) < 3.5 * error, name
-        assert 0 < error < 0.004
-    # part of the pool only was judged
-    judged = float(np.mean(pool.sample.grades >= 0))
-    assert 0.3 < judged < 0.75
+    return [
+        (
+            float(np.mean(values)) - evaluate(full, runs[name], ["AP"]).mean("AP"),
+            float(np.std(values, ddof=1)) / math.sqrt(len(values)),
+        )
+        for name, values in found.items()
+    ]
+
+
+@pytest.mark.parametrize("strata", ["5:1,20:0.6,60:0.4", "10:1,60:0.5"])
+def test_estimates_from_stratified_samples_are_unbiased(strata: str) -> None:
+    """The first ranks judged in whole, then half: no further off than the simulation's own error."""
+    for off, error in simulated(*collection(8), strata, 400 if SOAK else 80):
+        assert abs(off) < 3.5 * error and 0 < error < 0.004
+
+
+@pytest.mark.parametrize(("share", "sign"), [(0.4, -1), (0.15, 1)])
+def test_estimates_lean_towards_a_third_but_little_where_the_first_ranks_are_judged(share: float, sign: int) -> None:
+    """Of the best run, with much or little relevant above: below 0.01 off, down or up."""
+    found = simulated(*collection(8, share, (0.1, 0.2, 0.3)), "10:1,60:0.5", 200)
+    assert all(abs(off) < 0.01 for off, _ in found)
+    assert sign * found[-1][0] > 2 * found[-1][1]
+
+
+def test_estimates_are_too_low_where_the_first_ranks_are_a_sample_as_well() -> None:
+    found = simulated(*collection(8), "60:0.5", 80)
+    assert all(-0.06 < off < 0 for off, _ in found)
+    assert found[-1][0] < -2 * found[-1][1]
+
+
+def exact_mean(ranking: str, relevant: str, whole: str, drawn: int) -> tuple[float, float]:
+    """The mean xinfAP over every sample of so many documents out of those not judged in whole; and AP."""
+    rest = [doc for doc in ranking if doc not in whole]
+    strata = {"1": {doc: "1" if doc in whole else "2" for doc in ranking}}
+    run = as_run({"1": ranking})["1"]
+    values = []
+    for sample in itertools.combinations(rest, drawn):
+        graded = {doc: float(doc in relevant) for doc in (*whole, *sample)}
+        values.append(evaluate(sampled_qrels(strata, {"1": graded}), {"1": run}, ["xinfAP"]).mean("xinfAP"))
+    truth = evaluate({"1": {doc: int(doc in relevant) for doc in ranking}}, {"1": run}, ["AP"]).mean("AP")
+    return float(np.mean(values)), truth
+
+
+def test_where_nothing_above_was_drawn_a_third_of_it_counts_as_relevant() -> None:
+    """(Q + ε)/(J + 3ε) is one third for Q = J = 0: too little where more is relevant, too much where less is."""
+    # all is relevant, 2 of 6 drawn: the first drawn, at rank i, has 1 + (i − 1)/3 instead of i, the second is right
+    low, truth = exact_mean("abcdef", "abcdef", "", 2)
+    pairs = list(itertools.combinations(range(1, 7), 2))
+    expected = sum((1 + (i - 1) / 3) / i + 1 for i, _ in pairs) / 2 / len(pairs)
+    assert truth == 1 and low == pytest.approx(expected, abs=1e-4) and 1 - low < 2 / 3
+    # a and f are relevant and judged, of bcde and ghij one is drawn, half the time not above f: 4/3 too much at rank 6
+    high, truth = exact_mean("abcdefghij", "af", "af", 1)
+    assert truth == pytest.approx((1 + 2 / 6) / 2) and high - truth == pytest.approx(4 / 3 / 6 / 2 / 2, abs=1e-4)
+
+
+def test_a_topic_of_which_nothing_relevant_was_drawn_counts_as_0() -> None:
+    found, truth = exact_mean("abcd", "a", "", 1)
+    assert truth == 1 and found == pytest.approx(1 / 4, abs=1e-4)
 
 
 def test_with_all_rates_1_estimates_are_exact() -> None:

@@ -31,3 +31,9 @@ def test_votes_stand_beside_what_judgments_say() -> None:
 def test_where_all_systems_are_the_same_there_is_no_correlation() -> None:
     guess = survey({"a": RUNS["A"], "b": RUNS["A"]}, with_votes=True, judged=as_qrels(QRELS)).guess
     assert guess is not None and guess.tau is None
+
+
+def test_grades_below_0_are_no_judgments_to_votes_either() -> None:
+    more = {"T": {**QRELS["T"], **{f"x{i}": -1 for i in range(20)}}}
+    guess = survey(RUNS, with_votes=True, judged=as_qrels(more)).guess
+    assert guess is not None and guess.votes.share == pytest.approx(5 / 12)

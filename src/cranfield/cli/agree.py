@@ -38,7 +38,7 @@ class ManyRuns(click.Command):
 
 
 @click.command(name="agree", cls=ManyRuns)
-@click.argument("qrels", metavar="[NAME=]QRELS...", nargs=-1, required=True)
+@click.argument("qrels", metavar="[NAME=]QRELS...", nargs=-1)
 @click.option(
     "--model", "models", metavar="[NAME=]QRELS", multiple=True, help="Judgments by a model: a file, or a NAME above."
 )
@@ -105,6 +105,7 @@ def command(
         qrels,
         models,
         lambda path: read_qrels(path, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate),
+        least=1 if qrels else 2,  # a person alone is told that there is nobody to agree with
     )
     found = agree(
         assessors,

@@ -179,10 +179,9 @@ def _indexings(collection: str | None, engines: tuple[str, ...], energy: bool) -
 
 def _queries(places: tuple[str, ...], fields: str) -> dict[str, str]:
     from cranfield.lab.collections import topics_from
-    from cranfield.lab.systems import query_text
+    from cranfield.lab.queries import queries_of
 
-    wanted = [field.strip() for field in fields.split(",") if field.strip()]
-    return {topic.id: query_text(topic, wanted) for topic in topics_from(places[-1])}
+    return queries_of(topics_from(places[-1]), fields, places[-1])
 
 
 def _measured(

@@ -51,12 +51,11 @@ def command(
     """
     from cranfield.lab.collections import qrels_from, topics_from
     from cranfield.lab.index import Index
+    from cranfield.lab.queries import queries_of
     from cranfield.lab.residual import MEASURES, compare_feedback
-    from cranfield.lab.systems import query_text
     from cranfield.report import feedback as forms
 
-    wanted = [field.strip() for field in fields.split(",") if field.strip()]
-    queries = {topic.id: query_text(topic, wanted) for topic in topics_from(topics)}
+    queries = queries_of(topics_from(topics), fields, topics)
     found = compare_feedback(
         Index.open(index),
         queries,

@@ -65,8 +65,8 @@ def command(
     """
     from cranfield.analysis import Analysis
     from cranfield.lab.collections import open_collection
-    from cranfield.lab.engines import Options
-    from cranfield.lab.index import build
+    from cranfield.lab.engines import Again, Options
+    from cranfield.lab.engines.embedded import built
     from cranfield.wording import counted
 
     chosen = open_collection(collection)
@@ -75,7 +75,7 @@ def command(
         for note in chosen.notes:
             click.echo(f"Note: {note}", err=True)
 
-    documents = progress(chosen.documents(), None, "indexing")
+    documents = Again(lambda: progress(chosen.documents(), None, "indexing"))
     wanted = [field.strip() for field in fields.split(",") if field.strip()]
     if not url.startswith("embedded:"):
         if (stemmer, stop_words) != ("english", "english"):
@@ -84,7 +84,7 @@ def command(
         _index_with(url, documents, wanted, options, quiet)
         return
     output = url.removeprefix("embedded:")
-    index = build(documents, Analysis(stemmer, stop_words), wanted, collection)
+    index = built(documents, Analysis(stemmer, stop_words), wanted, collection)
     index.save(output)
     if not quiet:
         what = f"{counted(len(index.docs), 'document')}, {len(index.terms):,} terms, {int(index.tokens):,} words"
@@ -127,6 +127,9 @@ def _index_with(url: str, documents: Iterable[Document], fields: Sequence[str], 
         size = "" if made.bytes is None else f", {made.bytes / 1e6:,.1f} MB"
         what = f"{counted(made.documents, 'document')}{rest}{size} ({', '.join(fields)}; {about})"
         click.echo(f"{masked(url)}: {what}.", err=True)
+        if made.dropped:
+            was = f"{counted(made.dropped, 'document')} of an interrupted attempt"
+            click.echo(f"Note: begun anew, since {was} are no longer so in the collection.", err=True)
     if made.failed:
         some = "; ".join(f"{doc}: {why}" for doc, why in made.failed[:5])
         more = f"; and {len(made.failed) - 5:,} more" if len(made.failed) > 5 else ""

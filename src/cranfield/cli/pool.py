@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.choices import QRELS_FORMATS, RUN_FORMATS
-from cranfield.cli.options import echo, on_terminal, progress, width
+from cranfield.cli.options import echo, grade_words_option, on_terminal, progress, width
 from cranfield.errors import CranfieldError, InputError
 from cranfield.pooling.strategies import STRATEGIES, strategy_of
 
@@ -72,6 +72,7 @@ def _catalogue() -> str:
 )
 @click.option("--run-format", type=click.Choice(list(RUN_FORMATS)), help="Format of the runs, if not recognised.")
 @click.option("--qrels-format", type=click.Choice(list(QRELS_FORMATS)), help="Format of the qrels, if not recognised.")
+@grade_words_option
 @click.option("--jobs", type=click.IntRange(1), help="How many processes to read with. [default: one a core]")
 @click.option("--quiet", is_flag=True, help="Nothing but the pool and errors.")
 def command(
@@ -93,6 +94,7 @@ def command(
     on_duplicate: Any,
     run_format: str | None,
     qrels_format: str | None,
+    grade_words: Mapping[str, float],
     jobs: int | None,
     quiet: bool,
     **given: Any,
@@ -110,14 +112,18 @@ def command(
       cranfield pool --complete new.run --depth 10 --judged qrels.txt -o missing.jsonl
     """
     from cranfield.formats import read_qrels
-    from cranfield.pooling.reading import read_runs
+    from cranfield.pooling.pool import provenance_path
+    from cranfield.pooling.reading import read_runs, require_apart
     from cranfield.pooling.survey import survey
 
     if [*runs, *complete, judged, replay].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
     _require(runs, complete, strategies, replay, output)
     _require_pictures(curve, dendrogram, replay, complete or runs)
-    qrels = partial(read_qrels, format=qrels_format, on_duplicate=on_duplicate)
+    beside = provenance_path(output) if output is not None and provenance is None else provenance
+    texts = (given[name] for name in ("documents", "topics"))
+    require_apart((output, beside, sample, curve, dendrogram), (*runs, *complete, judged, replay, *texts))
+    qrels = partial(read_qrels, format=qrels_format, on_duplicate=on_duplicate, grade_words=grade_words)
     files = [*(complete or runs)]
     found = survey(
         list(progress(read_runs(files, run_format, on_duplicate, jobs), len(files), "reading")),
@@ -189,10 +195,9 @@ def _texts(given: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if given["topics"] is not None:
         from cranfield.lab.collections import topics_from
-        from cranfield.lab.systems import query_text
+        from cranfield.lab.queries import queries_of
 
-        fields = [field.strip() for field in given["fields"].split(",") if field.strip()]
-        found["topics"] = {topic.id: query_text(topic, fields) for topic in topics_from(given["topics"])}
+        found["topics"] = queries_of(topics_from(given["topics"]), given["fields"], given["topics"])
     if given["documents"] is not None:
         from cranfield.lab.collections import open_collection
 

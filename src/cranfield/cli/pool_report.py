@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 import click
 
+from cranfield.choices import OnDuplicate
 from cranfield.cli.options import (
     echo,
     format_options,
@@ -25,12 +26,19 @@ CORRECTIONS = ("holm", "bonferroni", "bh", "hochberg", "hommel", "sidak", "holm-
 
 
 def pool_options(function: F) -> F:
-    """Which runs were pooled how deep, and which of them belong together."""
+    """Which runs were pooled how deep, which of them belong together, and what counts in them."""
     options = [
         click.option("--depth", type=click.IntRange(1), help="Depth of the pool. [default: as deep as all is judged]"),
         click.option("--groups", metavar="FILE", help="Runs that belong together; lines of run<TAB>group."),
         click.option("--group-by", metavar="REGEX", help="Runs whose names match alike, e.g. '^[a-z]+'."),
         click.option("--rel", type=float, default=1, show_default=True, help="Lowest relevant grade."),
+        click.option(
+            "--on-duplicate",
+            type=click.Choice(list(get_args(OnDuplicate))),
+            default="error",
+            show_default=True,
+            help="A document twice for the same query.",
+        ),
     ]
     for option in reversed(options):
         function = option(function)
@@ -87,6 +95,7 @@ def command(
     groups: str | None,
     group_by: str | None,
     strategies: tuple[str, ...],
+    on_duplicate: OnDuplicate,
     run_format: str | None,
     qrels_format: str | None,
     grade_words: Mapping[str, float],
@@ -106,14 +115,16 @@ def command(
     """
     from cranfield.formats import read_qrels, read_run
     from cranfield.pooling.diagnosis import MEASURES, diagnose
+    from cranfield.pooling.reading import require_apart
     from cranfield.report.page import require_pictures
 
     if [qrels, *runs, groups].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
     if output is not None:
+        require_apart([output], [qrels, *runs, groups])
         require_pictures()
-    judgments = read_qrels(qrels, qrels_format, grade_words=grade_words)
-    read = (read_run(run, run_format) for run in runs)
+    judgments = read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate)
+    read = (read_run(run, run_format, on_duplicate=on_duplicate) for run in runs)
     diagnosis = diagnose(
         judgments,
         list(read if quiet else progress(read, len(runs), "reading")),

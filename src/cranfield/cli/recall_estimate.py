@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from cranfield.choices import OnDuplicate
 from cranfield.cli.options import echo, format_options, grade_words_option, on_terminal, width
 from cranfield.cli.pool_report import given_groups, pool_options
 from cranfield.errors import InputError
@@ -57,6 +58,7 @@ def command(
     groups: str | None,
     group_by: str | None,
     rel: float,
+    on_duplicate: OnDuplicate,
     per_topic: bool,
     format_: str,
     run_format: str | None,
@@ -84,12 +86,12 @@ def command(
     if [qrels, *runs, sample, external, groups].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
     judgments, *others = (
-        None if file is None else read_qrels(file, qrels_format, grade_words=grade_words)
+        None if file is None else read_qrels(file, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate)
         for file in (qrels, sample, external)
     )
     pooled = None
     if runs:
-        read = [read_run(run, run_format) for run in runs]
+        read = [read_run(run, run_format, on_duplicate=on_duplicate) for run in runs]
         pooled = PooledRuns.of(judgments, read, depth=depth, groups=given_groups(groups, group_by), rel=rel)
     found = recall_estimate(judgments, pooled, sample=others[0], external=others[1], rel=rel, **options)
     if format_ == "json":

@@ -69,7 +69,7 @@ def vector_options(function: F) -> F:
 @click.option(
     "--retries", type=click.IntRange(0), default=5, show_default=True, help="How often a server is asked again."
 )
-@click.option("--continue", "go_on", is_flag=True, help="Search only for topics that failed the last time.")
+@click.option("--continue", "go_on", is_flag=True, help="Search only for topics without an answer from the last time.")
 @click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
 def command(
     index: str,
@@ -118,7 +118,7 @@ def command(
     from cranfield.lab.collections import topics_from
     from cranfield.lab.engines import Options, engine_url
     from cranfield.lab.index import Index
-    from cranfield.lab.systems import query_text
+    from cranfield.lab.queries import queries_of
     from cranfield.lab.vectors import is_vectors
     from cranfield.wording import counted, listed
 
@@ -129,8 +129,7 @@ def command(
         queries = _ids_of(topics)
         vectors["query_vectors"] = vectors["query_vectors"] or topics
     else:
-        wanted = [field.strip() for field in fields.split(",") if field.strip()]
-        queries = {topic.id: query_text(topic, wanted) for topic in topics_from(topics, topics_format)}
+        queries = queries_of(topics_from(topics, topics_format), fields, topics)
     if is_vectors(index):
         systems, vectors["vectors"] = systems or ("dense",), vectors["vectors"] or index
     url = f"embedded:{index}" if is_vectors(index) else engine_url(index)
@@ -148,7 +147,11 @@ def command(
             )
         run = _asked(url, options, queries, depth, output, go_on)
         how = run.name
-    write_run(run, output, "trec" if output == "-" else None)
+    try:
+        write_run(run, output, "trec" if output == "-" else None)
+    except InputError as error:
+        kept = f" All answers are in {_part(output)}; --continue writes them." if os.path.exists(_part(output)) else ""
+        raise InputError(f"{error.message}{kept}", error.file) from None
     if output != "-" and os.path.exists(_part(output)):
         os.unlink(_part(output))
     if quiet:
@@ -158,7 +161,7 @@ def command(
     if empty:
         click.echo(f"Nothing found for {counted(len(empty), 'topic')}: {listed(empty)}.", err=True)
     for note in run.notes:
-        click.echo(f"Note: {note}.", err=True)
+        click.echo(f"Note: {note.rstrip('.')}.", err=True)
 
 
 _SOURCES = ("vectors", "query_vectors", "embeddings", "similarity")
@@ -273,28 +276,29 @@ def _ids_of(topics: str) -> dict[str, str]:
 
 
 def _asked(url: str, options: Options, queries: Mapping[str, str], depth: int, output: str, go_on: bool) -> Run:
-    """What an engine finds. If some topics fail, what was found for the others is kept beside the output."""
+    """What an engine finds. Answers are kept beside the output as they come, until all are there."""
     from contextlib import closing
 
-    from cranfield.formats import read_run, write_run
+    from cranfield.formats import write_run
     from cranfield.lab.engines import EngineError, SearchFailed, joined, open_engine
+    from cranfield.lab.engines.keeping import Keeping
 
-    part = _part(output)
-    before = read_run(part) if go_on and output != "-" and os.path.exists(part) else None
-    known = set() if before is None else set(before.queries)
-    rest = {query: text for query, text in queries.items() if query not in known}
-    try:
-        with closing(open_engine(url, options)) as engine:
-            return joined(queries, before, engine.search(rest, depth))
-    except SearchFailed as error:
-        found = joined(queries, before, error.found)
-        if not len(found):
-            raise
-        if output == "-":
-            write_run(found, "-", "trec")
+    if output == "-" or (os.path.exists(output) and not os.path.isfile(output)):
+        try:
+            with closing(open_engine(url, options)) as engine:
+                return engine.search(queries, depth)
+        except SearchFailed as error:
+            if not len(error.found):
+                raise
+            write_run(error.found, output, "trec")
             raise EngineError(f"{error} What was found is printed.") from None
-        write_run(found, part, "trec")
-        raise EngineError(f"{error} What was found is in {part}; --continue searches for the rest.") from None
+    with closing(Keeping(_part(output), go_on)) as kept, closing(open_engine(url, options)) as engine:
+        before = dict(kept.found)
+        rest = {query: text for query, text in queries.items() if query not in before}
+        try:
+            return joined(queries, before, engine.search(rest, depth, kept.add))
+        except SearchFailed as error:
+            raise EngineError(f"{error} {kept.said if kept.found else ''}".rstrip()) from None
 
 
 def _part(output: str) -> str:

@@ -22,6 +22,7 @@ from cranfield.errors import InputError
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts of the topics.")
 @click.option("--fields", default="title", show_default=True, help="Which fields of a topic to search with.")
 @click.option("--depth", type=click.IntRange(1), default=1000, show_default=True, help="Documents for each topic.")
+@click.option("--topics-format", help="Format of the topics, if not recognised.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="For the folds and the draws.")
 @click.option("-o", "--output", metavar="RUN", help="Write the run in which every topic was held out.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -37,6 +38,7 @@ def command(
     folds: int,
     fields: str,
     depth: int,
+    topics_format: str | None,
     seed: int,
     output: str | None,
     format_: str,
@@ -46,14 +48,18 @@ def command(
     Each fold of the topics is scored with the parameters that are best on all others: the held-out score is what to
     expect of new topics. The best score on all topics, which is optimistic, is shown beside it.
 
+    TOPICS and QRELS are files, or a test collection by name and folder, such as cranfield:DIR.
+
     \b
     Example:
       cranfield tune bicycles.index topics.xml qrels.txt --grid k1=0.6,0.9,1.2 --grid b=0.2,0.4,0.75
       cranfield tune bicycles.index topics.xml qrels.txt --system lm --range mu=100..3000 --draws 20 -m nDCG@10
     """
-    from cranfield.formats import read_qrels, read_topics, write_run
+    from cranfield.formats import write_run
+    from cranfield.lab.collections import qrels_from, topics_from
     from cranfield.lab.index import Index
-    from cranfield.lab.systems import fitting, query_text, with_setting
+    from cranfield.lab.queries import queries_of
+    from cranfield.lab.systems import fitting, with_setting
     from cranfield.lab.tuning import Setting, chosen_run, grid, random_settings, tune
     from cranfield.report import tuning as forms
 
@@ -67,8 +73,7 @@ def command(
     settings = [fitting(system, setting) for setting in settings]
     systems = {tuple(setting.items()): with_setting(system, setting) for setting in settings}
     opened = Index.open(index)
-    wanted = [field.strip() for field in fields.split(",") if field.strip()]
-    queries = {topic.id: query_text(topic, wanted) for topic in read_topics(topics)}
+    queries = queries_of(topics_from(topics, topics_format), fields, topics)
 
     def search(setting: Setting) -> object:
         return systems[tuple(setting.items())].search(opened, queries, depth)
@@ -76,7 +81,7 @@ def command(
     shown = tune(
         search,  # type: ignore[arg-type]
         settings,
-        read_qrels(qrels),
+        qrels_from(qrels),
         measure,
         folds,
         seed,

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.formats import read_qrels
+from cranfield.lab import queries
 from cranfield.lab.dense import Space
 from cranfield.lab.engines import Options
 from cranfield.lab.index import Index
 from cranfield.lab.spaces import Sources
-from cranfield.lab.systems import query_text, relevant_documents
+from cranfield.lab.systems import relevant_documents
 from cranfield.scores import Evaluator, Scores
 from cranfield.workspace import Collection, Workspace
 
@@ -28,8 +29,7 @@ def index_in(folder: str) -> Index:
 
 def queries_of(settings: Settings) -> dict[str, str]:
     """The topics, each as the text that a system searches with."""
-    topics = HERE.topics(Collection(**settings["source"]))
-    return {topic.id: query_text(topic, settings["fields"]) for topic in topics}
+    return queries.queries_of(HERE.topics(Collection(**settings["source"])), settings["fields"])
 
 
 def learned_from(settings: Settings) -> dict[str, Sequence[str]] | None:

@@ -240,9 +240,10 @@ def _recognised(
     if found is not None:
         return found[0]
     start = shown(source.head.lstrip()[:40].decode("utf-8", "replace"))
+    option = "--topics-format" if what == "topic" else "--from"
     message = (
         f"cannot tell the format of these {what}s: the file begins with {start}. "
-        f"Known are {', '.join(known)}; name it with format=/--format."
+        f"Known are {', '.join(known)}; name it with format=/{option}."
     )
     raise FormatError(message, source.name)
 

@@ -12,6 +12,7 @@ from cranfield.collection import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.judgments.assessors import Assessor
 from cranfield.judgments.panel import Panel, side_by_side
+from cranfield.judgments.provenance import label
 from cranfield.judgments.standings import Each, Standings, stand
 from cranfield.records import entity, record
 from cranfield.stats.agreement import RESAMPLES, Figure, Ratings, confusion, figures, values_by_unit
@@ -51,6 +52,11 @@ class Judged:
     file: str | None
     sha256: str | None
 
+    @property
+    def label(self) -> str:
+        """The name, marked if it is a model's."""
+        return label(self.name, self.is_model)
+
 
 @entity
 class Group:
@@ -75,6 +81,12 @@ class Couple(Group):
     means: tuple[float, float] | None = None
     difference: Figure | None = None  # of mean grades, second − first
     by_topic: Mapping[str, Mapping[str, float | None]] | None = None  # figures, of topics with pairs in common
+
+    @property
+    def labels(self) -> tuple[str, str]:
+        """Both names, models marked."""
+        first, second = (label(name, is_model) for name, is_model in zip(self.names, self.models, strict=True))
+        return first, second
 
     @property
     def kind(self) -> str:
@@ -108,6 +120,11 @@ class Agreement:
     models: tuple[ModelAgainstPeople, ...]
     standings: Standings | None
     notes: tuple[str, ...]
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What each assessor is called where people read it, by name."""
+        return {one.name: one.label for one in self.assessors}
 
 
 def agree(

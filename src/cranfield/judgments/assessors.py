@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from cranfield.collection import Qrels
 from cranfield.errors import InputError
-from cranfield.judgments.provenance import Provenance, read_provenance
+from cranfield.judgments.provenance import Provenance, label, read_provenance
 from cranfield.opening import display_name
 from cranfield.records import record
 from cranfield.scores import distinct_names
@@ -26,7 +26,7 @@ class Assessor:
     @property
     def label(self) -> str:
         """The name, marked if it is a model's."""
-        return f"{self.name} (model)" if self.is_model else self.name
+        return label(self.name, self.is_model)
 
 
 def read_assessors(
@@ -75,9 +75,8 @@ def _name_and_file(text: str) -> tuple[str, str]:
 def _model_file(text: str, names: Sequence[str]) -> tuple[str, str]:
     name, file = _name_and_file(text)
     if not name and not os.path.exists(file) and file != "-":
-        raise InputError(
-            f"--model {text}: neither the name of an assessor ({listed(names)}) nor a file of judgments, NAME=FILE."
-        )
+        known = f" ({listed(names)})" if names else ""
+        raise InputError(f"--model {text}: neither the name of an assessor{known} nor a file of judgments, NAME=FILE.")
     return name, file
 
 

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, Qrels
+from cranfield.collection import Bools, Floats, Ints, Qrels
 from cranfield.errors import CranfieldError
 from cranfield.judgments.assessors import Assessor
 from cranfield.judgments.panel import Panel, side_by_side
@@ -40,7 +40,7 @@ _EVEN = 1e-9  # chances as close as this are equal
 
 @record
 class Conflict:
-    """A pair on which assessors differ, with what was made of it: None if it was left out."""
+    """A pair on which assessors differ, or were overruled, with what was made of it: None if it was left out."""
 
     query: str
     doc: str
@@ -59,6 +59,7 @@ class Merged:
     rule: str
     ties: Ties
     conflicts: tuple[Conflict, ...]
+    overruled: tuple[Conflict, ...]  # pairs on which those who judged agree, with another grade all the same
     several: int  # pairs that two or more judged
     tied: int
     dropped: int  # ties left out
@@ -85,6 +86,7 @@ class Merged:
             "conflicts": len(self.conflicts),
             "tied": self.tied,
             "dropped": self.dropped,
+            "overruled": len(self.overruled),
         }
         if self.model is not None:
             settings["prior"] = self.model.prior.tolist()
@@ -107,7 +109,9 @@ def merge(
     """Make one set of judgments of several assessors'. A pair that one of them judged keeps that grade.
 
     Judgments by a model are refused unless `with_models` asks for them. `least` is how many must have judged a pair,
-    `rounded` takes means to the nearest grade. Pairs pooled but judged by nobody keep their negative grade.
+    `rounded` takes means to the nearest grade. No rule changes the grade of a pair that one assessor alone judged; by
+    Dawid & Skene's model the pair counts for the estimate, and it is told how many would change. Pairs pooled but
+    judged by nobody keep their negative grade.
 
     >>> from cranfield.formats import as_qrels
     >>> judged = {"anna": {"q": {"a": 2, "b": 0}}, "ben": {"q": {"a": 1, "b": 0}}, "eva": {"q": {"a": 2}}}
@@ -126,9 +130,17 @@ def merge(
         chosen, model = _choose(rule, Ratings(ratings.codes[rows], ratings.scale), ties, rounded)
     tied = np.zeros(len(panel), dtype=bool)
     tied[rows] = chosen.tied
+    apart = _apart(panel)
     merged = np.full(len(panel), np.nan)
     merged[rows] = chosen.grades
+    doubted = 0
+    if model is not None:
+        alone = enough & (panel.judged == 1)
+        own = np.where(np.isnan(panel.grades), -np.inf, panel.grades).max(axis=1)
+        doubted = int(np.count_nonzero(alone & ~tied & (merged != own)))
+        merged, tied = np.where(alone, own, merged), tied & ~alone
     merged = np.where((panel.judged == 0) & (least <= 1), panel.unjudged, merged)
+    nobodys = (panel.judged > 0) & ~np.isnan(merged) & ~_given(panel, merged)
     kept = np.flatnonzero(~np.isnan(merged))
     if not len(kept):
         why = "every pair is a tie" if tied.any() else f"no pair was judged by {counted(least, 'assessor')} or more"
@@ -138,14 +150,19 @@ def merge(
         panel=panel,
         rule=rule,
         ties=ties,
-        conflicts=tuple(_conflicts(panel, merged, tied)),
+        conflicts=tuple(_conflicts(panel, merged, tied, apart)),
+        overruled=tuple(_conflicts(panel, merged, tied, nobodys & ~apart)),
         several=int(np.count_nonzero(panel.judged > 1)),
         tied=int(np.count_nonzero(tied)),
         dropped=int(np.count_nonzero(tied & np.isnan(merged))),
         too_few=int(np.count_nonzero(~enough & (panel.judged > 0))),
         not_primary=int(np.count_nonzero(~panel.common(0) & (panel.judged > 0))) if rule == "primary" else 0,
         model=model,
-        notes=(*panel.notes, *_notes(panel, merged, model, ratings)),
+        notes=(
+            *panel.notes,
+            *_changed(nobodys, nobodys & ~apart, doubted),
+            *_notes(panel, merged, model, ratings),
+        ),
     )
     return settled
 
@@ -166,8 +183,9 @@ def _require(assessors: Sequence[Assessor], rule: str, ties: str, with_models: b
     models = [assessor for assessor in assessors if assessor.is_model]
     if models and not with_models:
         made = (f" {one.name} was {described(one.provenance)}" for one in models if one.provenance is not None)
+        others = " with people's" if len(models) < len(assessors) else ""
         raise CranfieldError(
-            f"{listed([one.name for one in models])}: judgments by a model are not merged with people's unless you ask "
+            f"{listed([one.name for one in models])}: judgments by a model are not merged{others} unless you ask "
             f"for it, with --with-models. 'cranfield agree' shows how they differ.{''.join(made)}"
         )
 
@@ -247,11 +265,34 @@ def _nearest(means: Floats, scale: Floats, ties: Ties) -> Floats:
     return nearest
 
 
-def _conflicts(panel: Panel, merged: Floats, tied: Any) -> Iterator[Conflict]:
-    with np.errstate(invalid="ignore"):
-        lowest = np.where(np.isnan(panel.grades), np.inf, panel.grades).min(axis=1)
-        highest = np.where(np.isnan(panel.grades), -np.inf, panel.grades).max(axis=1)
-    for i in np.flatnonzero((panel.judged > 1) & (lowest < highest)).tolist():
+def _apart(panel: Panel) -> Bools:
+    """On which pairs assessors differ."""
+    lowest = np.where(np.isnan(panel.grades), np.inf, panel.grades).min(axis=1)
+    highest = np.where(np.isnan(panel.grades), -np.inf, panel.grades).max(axis=1)
+    return np.asarray((panel.judged > 1) & (lowest < highest))
+
+
+def _given(panel: Panel, merged: Floats) -> Bools:
+    """Where somebody gave the grade; means of the same grade may differ from it in the last digit."""
+    same: Bools = np.abs(panel.grades - merged[:, None]) <= _EVEN
+    return np.asarray(same.any(axis=1))
+
+
+def _changed(nobodys: Bools, overruled: Bools, doubted: int) -> Iterator[str]:
+    """What is to be said of grades that nobody gave, and of those that the model would have changed."""
+    if number := int(np.count_nonzero(nobodys)):
+        against = int(np.count_nonzero(overruled))
+        agreed = f", on {against:,} of which assessors agree" if against else ""
+        yield f"{counted(number, 'pair')} with a grade that none of their assessors gave{agreed}."
+    if doubted:
+        yield (
+            f"{counted(doubted, 'pair')} judged by one assessor only, whose grade is kept, though another is more "
+            "likely by Dawid & Skene's estimate."
+        )
+
+
+def _conflicts(panel: Panel, merged: Floats, tied: Bools, where: Bools) -> Iterator[Conflict]:
+    for i in np.flatnonzero(where).tolist():
         grades = tuple(None if grade != grade else grade for grade in panel.grades[i].tolist())
         value = float(merged[i])
         yield Conflict(

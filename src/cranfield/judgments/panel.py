@@ -206,20 +206,20 @@ def _strata(assessors: Sequence[Assessor], columns: Sequence[Ints], size: int, o
 
 def _notes(assessors: Sequence[Assessor]) -> Iterator[str]:
     for assessor in assessors:
-        yield from (f"{assessor.name}: {note}" for note in assessor.qrels.notes)
+        yield from (f"{assessor.label}: {note}" for note in assessor.qrels.notes)
         negative = assessor.qrels.grades[assessor.qrels.grades < 0]
         if len(negative):
             found = ", ".join(f"{grade:g}" for grade in np.unique(negative))
             yield (
-                f"{assessor.name}: {counted(len(negative), 'negative grade')} ({found}) taken for pooled but not "
+                f"{assessor.label}: {counted(len(negative), 'negative grade')} ({found}) taken for pooled but not "
                 "judged. If they are judgments, map them first: cranfield qrels map."
             )
         if is_clicks(assessor.qrels):
-            yield f"{assessor.name}: these grades were made of clicks; nobody judged."
+            yield f"{assessor.label}: these grades were made of clicks; nobody judged."
         known = assessor.provenance
         if known is not None and known.is_model:
             models = ", ".join(source.name for source in known.sources if source.is_model)
-            yield f"{assessor.name}: counts as a model, since it was made ({known.made_by}) of judgments by {models}."
+            yield f"{assessor.label}: counts as a model, since it was made ({known.made_by}) of judgments by {models}."
 
 
 def _column(values: Sequence[str]) -> Strings:

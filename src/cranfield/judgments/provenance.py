@@ -46,9 +46,18 @@ class Provenance:
         return any(source.is_model for source in self.sources)
 
 
+def label(name: str, is_model: bool) -> str:
+    """What an assessor is called in all that people read: the name, marked if it is a model's.
+
+    >>> label("anna", False), label("gpt", True)
+    ('anna', 'gpt (model)')
+    """
+    return f"{name} (model)" if is_model else name
+
+
 def described(known: Provenance) -> str:
     """Where judgments come from, in a sentence."""
-    names = (f"{source.name} (model)" if source.is_model else source.name for source in known.sources)
+    names = (label(source.name, source.is_model) for source in known.sources)
     return f"made by '{known.made_by}' of {', '.join(names)}: {known.rule}."
 
 

@@ -20,7 +20,9 @@ from cranfield.stats.compare import compare
 from cranfield.stats.stability import RankingCorrelation, system_ranking_correlation
 
 Each = Callable[[Iterable[Any], int], Iterable[Any]]
-Verdict = Literal["same", "flipped", "first only", "second only", "neither"]
+Verdict = Literal["same", "first only", "second only", "reversed", "neither"]
+# from the first assessor to the second: lost, gained, reversed
+FLIPPED: tuple[Verdict, ...] = ("first only", "second only", "reversed")
 
 
 @record
@@ -60,14 +62,19 @@ class Rankings:
 
     @cached_property
     def counts(self) -> Mapping[Verdict, int]:
-        """How many pairs of systems are significantly different by both, flipped, by one only, by neither."""
+        """How many pairs of systems differ significantly by both alike, by one only, in opposite ways, by neither."""
         found = [pair.verdict for pair in self.pairs]
-        verdicts: tuple[Verdict, ...] = ("same", "flipped", "first only", "second only", "neither")
+        verdicts: tuple[Verdict, ...] = ("same", *FLIPPED, "neither")
         return {verdict: found.count(verdict) for verdict in verdicts}
 
     @property
     def flipped(self) -> tuple[SystemPair, ...]:
-        return tuple(pair for pair in self.pairs if pair.verdict == "flipped")
+        """Pairs whose verdict is another one by the second assessor: lost, gained or reversed, the reversed first.
+
+        This is what `pooling.reduced.Flips` counts between all judgments and fewer.
+        """
+        found = [pair for pair in self.pairs if pair.verdict in FLIPPED]
+        return tuple(sorted(found, key=lambda pair: pair.verdict != "reversed"))
 
     @property
     def best(self) -> tuple[str, ...]:
@@ -189,7 +196,8 @@ def _rankings(judging: _Judging, i: int, j: int, measure: str, alpha: float, see
     panel, where = judging.panel, judging.panel.common(i, j)
     names = panel.names[i], panel.names[j]
     if not where.any():
-        note = f"{names[0]} and {names[1]} judged no pair in common: their rankings cannot be compared."
+        labels = panel.assessors[i].label, panel.assessors[j].label
+        note = f"{labels[0]} and {labels[1]} judged no pair in common: their rankings cannot be compared."
         return Rankings(*names, measure, 0, ({}, {}), None, (), "", note)
     first, second = (_labelled(judging.columns(k, where, alpha, seed), measure) for k in (i, j))
     means = _means(first), _means(second)
@@ -215,5 +223,5 @@ def _system_pairs(first: Column, second: Column) -> Iterator[SystemPair]:
 def _verdict(one: Any, other: Any) -> Verdict:
     by_one, by_other = one.verdict != "undecided", other.verdict != "undecided"
     if by_one and by_other:
-        return "same" if one.verdict == other.verdict else "flipped"
+        return "same" if one.verdict == other.verdict else "reversed"
     return "first only" if by_one else "second only" if by_other else "neither"

@@ -1,19 +1,17 @@
 """Vectors from an endpoint that speaks as OpenAI's does (POST /v1/embeddings), kept so that none is asked for twice.
 
 The vectors of documents go into `docs.npy`, with their ids in `docs.ids.txt` and what they were made with in
-`docs.json`. While they are being got, those there are stand in `docs.npy.part`, a line for each answer, so that an
-interruption at any moment loses one answer at most.
+`docs.json`, and digests of the texts in `docs.texts`, by which other texts are told. While they are being got, those
+there are stand in `docs.npy.part`, so that an interruption at any moment loses one answer at most.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
-from itertools import islice
 from typing import IO, Any
 from urllib.parse import urlsplit
 
@@ -21,7 +19,7 @@ import numpy as np
 
 from cranfield.collection import Document
 from cranfield.errors import CranfieldError, InputError
-from cranfield.lab.engines import FIELDS, batches, plain, text_of
+from cranfield.lab.engines import FIELDS, Passing, batches, plain, text_of
 from cranfield.lab.http import Client, Patience, ServerError, filled_header, from_environment, masked_path
 from cranfield.lab.index import Index
 from cranfield.lab.vectors import Vectors, as_vectors, ids_file, read_vectors
@@ -30,6 +28,7 @@ from cranfield.records import record
 from cranfield.wording import counted
 
 BATCH = 64
+DIGEST = 16  # bytes
 Text = tuple[str, str]  # an id and what it stands for
 
 
@@ -100,21 +99,25 @@ def document_texts(documents: Iterable[Document], fields: Sequence[str] = FIELDS
 
 
 def embed_documents(
-    texts: Iterable[Text], path: str, endpoint: Endpoint, about: Mapping[str, Any] | None = None
+    texts: Iterable[Text],
+    path: str,
+    endpoint: Endpoint,
+    about: Mapping[str, Any] | None = None,
+    learned: Callable[[], Mapping[str, Any]] = dict,
 ) -> Vectors:
-    """The vectors of documents, kept in a `.npy` file; what an interrupted attempt has got is not asked for again.
+    """The vectors of documents, kept in a `.npy` file; a text whose vector is there already is not asked for again.
 
-    What more there is to say `about` them is kept with them, and must be the same for an attempt that goes on.
+    Be it there from an interrupted attempt or from one for other documents: what counts is the text. What more there is
+    to say `about` the vectors is kept with them, and must be the same for an attempt that goes on; so is what is
+    `learned` on the way.
     """
     if not path.endswith(".npy"):
         raise InputError("vectors are kept in a file whose name ends with .npy.", path)
     about = {"model": endpoint.model, **(about or {})}
-    rest = iter(texts)
     try:
         with _Kept(path, about) as kept:
-            kept.check(rest)
-            _ask(rest, kept, endpoint)
-            _finish(kept, path, {**about, "endpoint": endpoint.name})
+            ids, digests = _ask(texts, kept, endpoint)
+            _finish(kept, ids, digests, path, {**about, **learned(), "endpoint": endpoint.name})
         os.unlink(kept.path)
     except OSError as error:
         kept_so_far = _GO_ON if os.path.exists(f"{path}.part") else ""
@@ -125,22 +128,25 @@ def embed_documents(
 def vectors_of_index(
     index: Index, documents: Callable[[], Iterable[Document]], path: str, endpoint: Endpoint, prefix: str = ""
 ) -> Vectors:
-    """The vectors of the documents of an index: those that are kept in a file, or new ones that are kept there."""
+    """The vectors of the documents of an index: those that are kept in a file, if they are of the same texts.
+
+    Otherwise texts that are new or have changed are asked for. Of vectors from elsewhere, of which nobody has noted the
+    texts, it is taken for granted.
+    """
     fields = tuple(index.about["fields"])
-    about = {
-        "model": endpoint.model,
-        "prefix": prefix,
-        "fields": list(fields),
-        "characters": index.about.get("characters"),  # by which other texts are noticed, more or less
-    }
-    if not os.path.exists(path):
-        return embed_documents(document_texts(documents(), fields, prefix), path, endpoint, about)
-    found = made_with(path)
-    for key, value in about.items():
-        if key in found and found[key] != value:
-            what = f"these vectors were made otherwise ({key} {_shown(found[key])}, now {_shown(value)})"
-            raise InputError(f"{what}. Choose another file with --vectors, or remove it.", path)
-    return read_vectors(path)
+    about = {"model": endpoint.model, "prefix": prefix, "fields": list(fields)}
+    if os.path.exists(path):
+        found = made_with(path)
+        for key, value in about.items():
+            if key in found and found[key] != value:
+                what = f"these vectors were made otherwise ({key} {_shown(found[key])}, now {_shown(value)})"
+                raise InputError(f"{what}. Choose another file with --vectors, or remove it.", path)
+        known = found.get("texts")
+        if known in (None, index.about.get("texts")) or known == _digest_of(documents(), fields):
+            return read_vectors(path)
+    passing = Passing(documents(), fields)
+    texts = document_texts(passing, fields, prefix)
+    return embed_documents(texts, path, endpoint, about, lambda: {"texts": passing.digest.hex()})
 
 
 def made_with(path: str) -> dict[str, Any]:
@@ -156,111 +162,167 @@ def made_with(path: str) -> dict[str, Any]:
 _GO_ON = " What was got is kept; the same command goes on from there."
 
 
-def _ask(texts: Iterator[Text], kept: _Kept, endpoint: Endpoint) -> None:
-    """Ask for what is not there yet."""
+def _ask(texts: Iterable[Text], kept: _Kept, endpoint: Endpoint) -> tuple[list[str], list[bytes]]:
+    """Ask for what is not there yet; gives the ids and the digests of all texts."""
+    ids, digests = list[str](), list[bytes]()
+    waiting: dict[bytes, str] = {}
     with closing(endpoint.client()) as client:
-        for batch in batches(texts, endpoint.batch):
-            try:
-                vectors = embed([text for _, text in batch], endpoint, client, kept.dimension)
-            except CranfieldError as error:
-                there = counted(kept.count, "vector")
-                what = f"{there} got so far kept in {kept.path}; the same command goes on from there."
-                raise ServerError(f"{error} {what if kept.count else ''}".rstrip()) from None
-            kept.add(batch, vectors)
+        for one, text in texts:
+            digest = _digest(text)
+            ids.append(one)
+            digests.append(digest)
+            if not kept.has(digest):
+                waiting[digest] = text
+            if len(waiting) == endpoint.batch:
+                _answer(waiting, kept, endpoint, client)
+                waiting = {}
+        if waiting:
+            _answer(waiting, kept, endpoint, client)
+    return ids, digests
 
 
-_ANSWER = {"ids", "texts", "dimension", "vectors"}
+def _answer(waiting: Mapping[bytes, str], kept: _Kept, endpoint: Endpoint, client: Client) -> None:
+    try:
+        vectors = embed(list(waiting.values()), endpoint, client, kept.dimension)
+    except CranfieldError as error:
+        there = counted(len(kept.rows), "vector")
+        what = f"{there} got so far kept in {kept.path}; the same command goes on from there."
+        raise ServerError(f"{error} {what if kept.rows else ''}".rstrip()) from None
+    kept.add(list(waiting), vectors)
 
 
 class _Kept:
-    """Vectors as they come in: a line that says what they are made with, and one for each answer."""
+    """Vectors as they come in: a line that says what they are made with, then for each the digest of its text and it.
+
+    Vectors of a file that is to be made anew are taken over when their texts come again.
+    """
 
     def __init__(self, path: str, about: Mapping[str, Any]) -> None:
         self.path = f"{path}.part"
         self.about = dict(about)
-        self.count = 0
+        self.rows: dict[bytes, int] = {}  # by the digest of the text
         self.dimension: int | None = None
+        self._start = 0  # of the first vector
+        self._earlier, self._array = _earlier(path, about)
 
     def __enter__(self) -> _Kept:
         self._file: IO[bytes] = open(self.path, "a+b")
-        self._file.seek(0)
+        try:
+            self._read()
+        except BaseException:
+            self._file.close()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
         with suppress(OSError):  # what could not be written was told when it was
             self._file.close()
 
-    def check(self, texts: Iterator[Text]) -> None:
-        """Go past the texts whose vectors are there; an error if they are others than those it was begun with."""
-        about = next(self._lines(), None)
-        if about is None:
+    def has(self, digest: bytes) -> bool:
+        """Whether the vector of a text is here, or can be had from the earlier file."""
+        if digest not in self.rows and digest in self._earlier:
+            row = self._array[self._earlier[digest]][None]
+            if self.dimension in (None, row.shape[1]):
+                self.add([digest], row)
+        return digest in self.rows
+
+    def add(self, digests: Sequence[bytes], vectors: Any) -> None:
+        if self.dimension is None:
+            self.dimension = int(vectors.shape[1])
+            self._write(json.dumps({"vectors": self.about, "dimension": self.dimension}).encode() + b"\n")
+            self._start = self._file.tell()
+        rows = vectors.astype("<f4")
+        self._write(b"".join(digest + row.tobytes() for digest, row in zip(digests, rows, strict=True)))
+        for digest in digests:
+            self.rows[digest] = len(self.rows)
+
+    def vector(self, digest: bytes) -> bytes:
+        """The vector of a text, as it is written."""
+        self._file.seek(self._start + self.rows[digest] * self._size + DIGEST)
+        return self._file.read(self._size - DIGEST)
+
+    @property
+    def _size(self) -> int:
+        return DIGEST + 4 * (self.dimension or 0)
+
+    def _write(self, content: bytes) -> None:
+        self._file.write(content)
+        self._file.flush()
+
+    def _read(self) -> None:
+        """What an interrupted attempt has got; an error if that was something else."""
+        self._file.seek(0)
+        line = self._file.readline()
+        if not line.endswith(b"\n"):
             self._file.truncate(0)
-            self._write(self.about)
             return
+        try:
+            head = json.loads(line)
+            about, self.dimension = dict(head["vectors"]), int(head["dimension"])
+        except (ValueError, KeyError, TypeError):
+            raise InputError("this is no file of vectors that were begun. Remove it.", self.path) from None
         if about != self.about:
             differ = ", ".join(f"{key} {about.get(key)!r}" for key in self.about if about.get(key) != self.about[key])
             raise InputError(f"was begun with {differ}. Remove it, or go on with the same.", self.path)
-        end = self._file.tell()
-        for line in self._lines():
-            batch = list(islice(texts, len(line["ids"])))
-            if [one for one, _ in batch] != line["ids"] or _digest(batch) != line["texts"]:
-                first = f"from {line['ids'][0]!r} on" if line["ids"] else "somewhere"
-                raise InputError(f"was begun with other documents, {first}. Remove it first.", self.path)
-            self.count, self.dimension, end = self.count + len(batch), line["dimension"], self._file.tell()
-        self._file.truncate(end)  # a line that was cut short
-        self._file.seek(end)
-
-    def add(self, batch: Sequence[Text], vectors: Any) -> None:
-        content = base64.b64encode(vectors.astype("<f4").tobytes()).decode()
-        ids, size = [one for one, _ in batch], int(vectors.shape[1])
-        self._write({"ids": ids, "texts": _digest(batch), "dimension": size, "vectors": content})
-        self.count, self.dimension = self.count + len(batch), size
-
-    def batches(self) -> Iterator[tuple[list[str], bytes]]:
-        """Ids and vectors in the order they came."""
-        self._file.seek(0)
-        for line in islice(self._lines(), 1, None):
-            yield line["ids"], base64.b64decode(line["vectors"])
-
-    def _write(self, content: Mapping[str, Any]) -> None:
-        self._file.write(json.dumps(content).encode() + b"\n")
-        self._file.flush()
-
-    def _lines(self) -> Iterator[dict[str, Any]]:
-        """Whole lines only."""
-        while (line := self._file.readline()).endswith(b"\n"):
-            try:
-                content = json.loads(line)
-            except ValueError:
-                content = None
-            if not isinstance(content, dict) or not ("model" in content or _ANSWER <= content.keys()):
-                raise InputError("this is no file of vectors that were begun. Remove it.", self.path)
-            yield content
+        self._start = self._file.tell()
+        while len(entry := self._file.read(self._size)) == self._size:
+            self.rows[entry[:DIGEST]] = len(self.rows)
+        self._file.truncate(self._start + len(self.rows) * self._size)  # without one that was cut short
 
 
-def _finish(kept: _Kept, path: str, about: Mapping[str, Any]) -> None:
+def _earlier(path: str, about: Mapping[str, Any]) -> tuple[dict[bytes, int], Any]:
+    """The rows of a whole file by the digests of their texts, and the file; none if it was made otherwise."""
+    found = made_with(path)
+    if any(found.get(key) != value for key, value in about.items()):
+        return {}, None
+    try:
+        with open(_texts_file(path), "rb") as file:
+            digests = file.read()
+        array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError):
+        return {}, None
+    if array.ndim != 2 or len(digests) != DIGEST * len(array):
+        return {}, None
+    return {digests[DIGEST * i : DIGEST * (i + 1)]: i for i in range(len(array))}, array
+
+
+def _finish(kept: _Kept, ids: list[str], digests: list[bytes], path: str, about: Mapping[str, Any]) -> None:
     """Put vectors, ids and what is known of them in their places, the vectors last."""
-    if not kept.count:
+    if not ids:
         raise InputError("there is no document to get a vector for.", path)
+    with suppress(FileNotFoundError):
+        os.unlink(path)  # so that at no moment old vectors stand beside new ids
     with writing(ids_file(path)) as out:
-        for ids, _ in kept.batches():
-            out.write("".join(f"{one}\n" for one in ids).encode("utf-8", "surrogateescape"))
+        out.write("".join(f"{one}\n" for one in ids).encode("utf-8", "surrogateescape"))
+    with writing(_texts_file(path)) as out:
+        out.write(b"".join(digests))
     with writing(_about_file(path)) as out:
-        content = {**about, "documents": kept.count, "dimension": kept.dimension}
+        content = {**about, "documents": len(ids), "dimension": kept.dimension}
         out.write(json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n")
     with writing(path) as out:
-        shape = (kept.count, kept.dimension)
+        shape = (len(ids), kept.dimension)
         np.lib.format.write_array_header_1_0(out, {"descr": "<f4", "fortran_order": False, "shape": shape})
-        for _, rows in kept.batches():
-            out.write(rows)
+        for digest in digests:
+            out.write(kept.vector(digest))
 
 
 def _about_file(path: str) -> str:
     return f"{os.path.splitext(path)[0]}.json"
 
 
-def _digest(batch: Sequence[Text]) -> str:
-    return hashlib.sha256("\0".join(text for _, text in batch).encode("utf-8", "surrogateescape")).hexdigest()
+def _texts_file(path: str) -> str:
+    return f"{os.path.splitext(path)[0]}.texts"
+
+
+def _digest(text: str) -> bytes:
+    return hashlib.blake2b(plain(text).encode(), digest_size=DIGEST).digest()
+
+
+def _digest_of(documents: Iterable[Document], fields: Sequence[str]) -> str:
+    passing = Passing(documents, fields)
+    for _ in passing:
+        pass
+    return passing.digest.hex()
 
 
 def _vectors(answer: Any, count: int, dimension: int | None) -> Any:

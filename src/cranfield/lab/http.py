@@ -1,6 +1,7 @@
 """Asking a server over HTTP: one connection that is kept, time limits, tries with growing pauses, TLS that is checked.
 
-Nothing that is secret comes into a message: neither what stands before the @ of a URL, nor headers.
+Nothing that is secret comes into a message: neither what stands before the @ of a URL, nor headers, nor what a server
+repeats of them.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ import re
 import socket
 import ssl
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.parse import SplitResult, parse_qsl, quote, unquote, urlsplit
 
 from cranfield.errors import CranfieldError, InputError
 from cranfield.records import record
@@ -25,13 +26,16 @@ AGAIN = (408, 429, 500, 502, 503, 504)  # answers that may differ next time
 FIRST_PAUSE = 0.5  # seconds, then twice as long each time
 LONGEST_PAUSE = 30.0
 MOST_SAID = 200  # characters of an answer in a message
+MOST_READ = 100_000  # bytes of an answer that are looked at for a message
+SECRET_NAMES = r"key|token|secret|passw\w*|pwd|auth|signature|sig"
+_SECRETS: set[str] = set()  # what must be in no message, whoever says it
 
 
 class ServerError(CranfieldError):
     """A server that cannot be reached, or answers with something else than was asked for."""
 
     def __init__(self, message: str, status: int | None = None) -> None:
-        super().__init__(message)
+        super().__init__(without_secrets(message))
         self.status = status
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
@@ -49,7 +53,9 @@ class Answer:
     @property
     def said(self) -> str:
         """The beginning of the answer on one line, for a message."""
-        text = " ".join(self.body[: 4 * MOST_SAID].decode("utf-8", "replace").split())
+        # before it is cut, or half a secret would be left
+        text = without_secrets(self.body[:MOST_READ].decode("utf-8", "replace"))
+        text = " ".join(text.split())
         return text if len(text) <= MOST_SAID else f"{text[:MOST_SAID]}…"
 
 
@@ -81,6 +87,7 @@ class Client:
     ) -> None:
         self.place = _checked(base)
         self.headers = {**_basic(self.place), **(headers or {})}
+        keep_secret(*_secrets_of(self.place, self.headers))
         self.patience = patience or Patience()
         self._tls = tls
         self._connection: http.client.HTTPConnection | None = None
@@ -138,7 +145,7 @@ class Client:
         if answer.status in (401, 403):
             what += " (check user, password or key)"
         if 300 <= answer.status < 400:
-            what += f", which leads elsewhere: {masked_path(answer.headers.get('location', ''))}"
+            what += f", which leads elsewhere: {without_secrets(masked_path(answer.headers.get('location', '')))}"
         said = answer.said
         return ServerError(f"{what}: {said}" if said else f"{what}.", answer.status)
 
@@ -212,7 +219,42 @@ def from_environment(name: str) -> str:
     value = os.environ.get(name)
     if not value:
         raise InputError(f"there is no {name} in the environment, or it is empty.")
+    keep_secret(value)
     return value
+
+
+def keep_secret(*texts: str) -> None:
+    """Have no message show these texts."""
+    _SECRETS.update(text for text in texts if text)
+
+
+def without_secrets(text: str) -> str:
+    """A text as a message may show it, with *** for every secret in it, also as URLs and JSON would write it.
+
+    >>> keep_secret("sk-5a7d")
+    >>> without_secrets('{"error": "no such key: SK-5A7D"}')
+    '{"error": "no such key: ***"}'
+    """
+    forms = {form for secret in _SECRETS for form in (secret, quote(secret, safe=""), json.dumps(secret)[1:-1])}
+    if not forms:
+        return text
+    # a short one is hidden as a word only, or half of every message would be
+    parts = (re.escape(one) if len(one) > 5 else rf"(?<!\w){re.escape(one)}(?!\w)" for one in _longest_first(forms))
+    return re.sub("|".join(parts), "***", text, flags=re.I)
+
+
+def quoted(value: Any) -> str:
+    """The beginning of what a server said, for a message.
+
+    >>> quoted("none"), quoted(None)
+    ("'none'", 'None')
+    """
+    text = repr(without_secrets(value) if isinstance(value, str) else value)
+    return f"{without_secrets(text):.80}"
+
+
+def _longest_first(texts: Iterable[str]) -> list[str]:
+    return sorted(texts, key=lambda text: (-len(text), text))
 
 
 def filled_header(text: str) -> tuple[str, str]:
@@ -250,6 +292,18 @@ def _basic(place: SplitResult) -> dict[str, str]:
         return {}
     pair = f"{unquote(place.username)}:{unquote(place.password or '')}"
     return {"Authorization": f"Basic {base64.b64encode(pair.encode()).decode()}"}
+
+
+def _secrets_of(place: SplitResult, headers: Mapping[str, str]) -> Iterator[str]:
+    """What is secret in a URL and in headers: passwords, and what has a telling name."""
+    yield unquote(place.password or "")
+    for name, value in parse_qsl(place.query):
+        if re.search(rf"(?:{SECRET_NAMES})$", name, re.I):
+            yield value
+    for name, value in headers.items():
+        if re.search(rf"{SECRET_NAMES}|cookie", name, re.I):
+            # without 'Bearer' too
+            yield from (value, value.rpartition(" ")[2])
 
 
 def _times(tries: int) -> str:

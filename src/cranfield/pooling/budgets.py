@@ -85,12 +85,8 @@ def budgets(
     """Replay strategies on the pool of some runs, and evaluate the runs with what each would have judged by then."""
     again = Reevaluation(pooled.qrels, pooled.joins, measures, pooled.rel)
     names = [strategy_of(name).name for name in strategies or usual_strategies()]
-    drawn = [name for name in names if STRATEGIES[name].kind == "sample"]
-    if drawn:
-        raise CranfieldError(
-            f"{drawn[0]} is a sample, whose judgments need measures made for samples: "
-            f"curves are for {', '.join(name for name, one in STRATEGIES.items() if one.kind != 'sample')}."
-        )
+    for name in names:
+        _require_curve(name)
     replayed = _Replayed(pooled, again)
     made: Iterable[BudgetCurve] = (replayed.curve(name, seed) for name in dict.fromkeys(names))
     curves = tuple(made if watch is None else watch(made, len(names), "replaying"))
@@ -101,6 +97,18 @@ def budgets(
         relevant_in_pool=int((pooled.is_relevant & pooled.in_pool).sum()),
         seed=seed,
     )
+
+
+def _require_curve(name: str) -> None:
+    """An error for a strategy that cannot be replayed on runs and judgments alone."""
+    if STRATEGIES[name].kind == "sample":
+        reason = "is a sample, whose judgments need measures made for samples"
+    elif STRATEGIES[name].needs:
+        reason = "looks at texts, and there are only runs and judgments here"
+    else:
+        return
+    able = [other for other, one in STRATEGIES.items() if one.kind != "sample" and not one.needs]
+    raise CranfieldError(f"{name} {reason}: curves are for {', '.join(able)}.")
 
 
 def usual_strategies() -> list[str]:

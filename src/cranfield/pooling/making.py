@@ -113,6 +113,8 @@ class Plan:
         """An error if a sample has no size, or two."""
         if self.strategy.name == "uniform" and not (self.params["rate"] or self.budget or self.total):
             raise CranfieldError("uniform: how many? Give a rate, e.g. --rate 0.2, or a budget.")
+        if self.strategy.name == "uniform" and self.params["rate"] and (self.budget or self.total):
+            raise CranfieldError("uniform: a rate or a budget, not both: each says how many are drawn.")
         if self.strategy.name == "stratified" and (self.budget or self.total):
             raise CranfieldError(
                 "stratified: the rates of the strata say how many are drawn, so that it has no budget."

@@ -162,4 +162,5 @@ def _line(content: Mapping[str, Any]) -> bytes:
 
 
 def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogateescape")
+    # bytes of ids that are not UTF-8 stand as \udcff in JSON, so that every line is JSON
+    return text.encode("utf-8", "backslashreplace")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from cranfield.choices import OnDuplicate
 from cranfield.collection import Run
+from cranfield.errors import InputError
 from cranfield.formats import read_run
 from cranfield.stretches import cores
 
@@ -33,6 +34,14 @@ def read_runs(
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
+
+
+def require_apart(outputs: Iterable[str | None], inputs: Iterable[str | None]) -> None:
+    """An error if a file that is read would be written over, by whatever name."""
+    read = [file for file in inputs if file is not None and os.path.isfile(file)]
+    for output in outputs:
+        if output is not None and os.path.isfile(output) and any(os.path.samefile(output, file) for file in read):
+            raise InputError("this file is read, and would be written over: name another for the output.", output)
 
 
 def _size(files: Sequence[str]) -> int:

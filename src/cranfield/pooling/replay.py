@@ -102,7 +102,8 @@ def curve(strategy: str, asked: Mapping[str, Sequence[str]], qrels: Any, rel: fl
     longest = max(map(len, asked.values()), default=0)
     number, found = np.zeros(longest + 1, dtype=np.int64), np.zeros(longest + 1, dtype=np.int64)
     for query, docs in asked.items():
-        hits = [judged.get(query, {}).get(doc, -math.inf) >= rel for doc in docs]
+        grades = judged.get(query, {})
+        hits = np.array([grades.get(doc, -math.inf) >= rel for doc in docs], dtype=np.int64)  # may be empty
         number[1 : len(docs) + 1] += 1
         found[1 : len(docs) + 1] += hits
     relevant = sum(grade >= rel for query in asked for grade in judged.get(query, {}).values())

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection import Floats, Qrels, Run
+from cranfield.pooling.known import Known
 from cranfield.pooling.likeness import TOP, Likeness, likeness
 from cranfield.pooling.lists import Lists, named_runs, ranked_lists
 from cranfield.pooling.making import DEPTH, complete_pool, make_pool
@@ -91,7 +92,7 @@ def _guess(
     if judged is None:
         return Guess(votes(lists, depth, seed=seed))
     # how much of a pool is relevant, and how that differs from topic to topic, is all that judgments may tell
-    shares = [share for share in relevant_shares(lists, judged.to_dict(), rel) if share > 0]
+    shares = [share for share in relevant_shares(lists, Known.of(judged).grades, rel) if share > 0]
     share = float(np.mean(shares)) if shares else SHARE
     spread = float(np.std(shares)) if len(shares) > 1 else SPREAD
     found = votes(lists, depth, share=share, spread=spread, seed=seed)

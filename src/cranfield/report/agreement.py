@@ -53,7 +53,7 @@ def as_text(found: Agreement, width: int = WIDTH, styled: bool = False, full: bo
         parts += _models(found, width, styled)
         parts.append(_topics(found, width, styled, full))
     if found.standings is not None:
-        parts += _systems(found.standings, width, styled, full)
+        parts += _systems(found.standings, found.labels, width, styled, full)
     parts.append("".join(_said(_remarks(found), width)))
     return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
 
@@ -92,7 +92,7 @@ def _headline(found: Agreement) -> Iterator[str]:
         return
     known = group.figures
     who, both = ("They", "both") if len(group.names) == 2 else (f"{len(group.names)} assessors", "at least two")
-    names = " and ".join(group.names) if len(group.names) == 2 else who
+    names = " and ".join(found.labels[name] for name in group.names) if len(group.names) == 2 else who
     of = counted(group.pairs, "pair") + f" that {both} judged ({counted(group.topics, 'topic')})"
     yield (
         f"{names} give the same grade to {_percent(known['percent'].value)} of the {of}; "
@@ -104,9 +104,9 @@ def _headline(found: Agreement) -> Iterator[str]:
             yield _model_sentence(one, found)
     rankings = found.standings.rankings if found.standings else ()
     if len(rankings) <= MOST_SENTENCES:
-        yield from map(_ranking_sentence, rankings)
+        yield from (_ranking_sentence(one, found.labels) for one in rankings)
     else:
-        yield from _summed_up(rankings)
+        yield from _summed_up(rankings, found.labels)
 
 
 def _percent(value: float | None) -> str:
@@ -122,7 +122,7 @@ def _model_sentence(one: ModelAgainstPeople, found: Agreement) -> str:
     gap = one.difference
     sign = "+" if gap.value is not None and gap.value > 0 else ""
     text = (
-        f"{one.model} (model) gives a higher grade than people in {share['higher']} and a lower one in "
+        f"{found.labels[one.model]} gives a higher grade than people in {share['higher']} and a lower one in "
         f"{share['lower']} of {counted(one.judgments, 'judgment')}: {sign}{_with_interval(gap)} on average."
     )
     if found.people is not None and found.people.pairs:
@@ -130,31 +130,40 @@ def _model_sentence(one: ModelAgainstPeople, found: Agreement) -> str:
     return text
 
 
-def _summed_up(rankings: Sequence[Rankings]) -> Iterator[str]:
+def _summed_up(rankings: Sequence[Rankings], labels: Mapping[str, str]) -> Iterator[str]:
     """The rankings of many pairs of assessors, a sentence for each measure."""
     for measure in dict.fromkeys(one.measure for one in rankings):
         own = [one for one in rankings if one.measure == measure and one.correlation is not None]
         taus = [one.correlation.tau for one in own if one.correlation is not None]
         if own:
-            flipped = sum(one.counts["flipped"] for one in own)
+            flipped, lone, turned = (sum(numbers) for numbers in zip(*map(_flips, own), strict=True))
             lowest = min(own, key=lambda one: one.correlation.tau if one.correlation is not None else 1)
             yield (
                 f"By {measure}, assessors two by two rank the systems with τ from {figure(min(taus))} "
-                f"({lowest.first} and {lowest.second}) to {figure(max(taus))}; {counted(flipped, 'significant pair')} "
-                f"of systems flipped in {counted(len(own), 'comparison')}."
+                f"({labels[lowest.first]} and {labels[lowest.second]}) to {figure(max(taus))}; "
+                f"{counted(flipped, 'significant pair')} of systems flipped in {counted(len(own), 'comparison')} "
+                f"({lone:,} significant by one only, {turned:,} reversed)."
             )
 
 
-def _ranking_sentence(one: Rankings) -> str:
+def _flips(one: Rankings) -> tuple[int, int, int]:
+    """How many pairs of systems are flipped, and of these how many significant by one only, how many reversed."""
+    turned = one.counts["reversed"]
+    return len(one.flipped), len(one.flipped) - turned, turned
+
+
+def _ranking_sentence(one: Rankings, labels: Mapping[str, str]) -> str:
     if one.correlation is None:
         return one.note[0].upper() + one.note[1:]
     counts, number = one.counts, len(one.pairs)
     alike = one.correlation
-    either = counts["same"] + counts["flipped"] + counts["first only"] + counts["second only"]
+    first, second, flipped = labels[one.first], labels[one.second], len(one.flipped)
     text = (
-        f"By {one.measure}, {one.first} and {one.second} rank {counted(alike.systems, 'system')} with "
-        f"τ {figure(alike.tau)}, τ_AP {figure(alike.tau_ap)}: of {counted(number, 'pair')} of systems {either:,} "
-        f"differ significantly by at least one, {counts['same']:,} by both alike, {counts['flipped']:,} flipped."
+        f"By {one.measure}, {first} and {second} rank {counted(alike.systems, 'system')} with "
+        f"τ {figure(alike.tau)}, τ_AP {figure(alike.tau_ap)}: of {counted(number, 'pair')} of systems "
+        f"{counts['same'] + flipped:,} differ significantly by at least one, {counts['same']:,} by both alike, "
+        f"{flipped:,} flipped ({counts['first only']:,} by {first} only, {counts['second only']:,} by {second} only, "
+        f"{counts['reversed']:,} reversed)."
     )
     return f"{text} {one.note[0].upper() + one.note[1:]}" if one.note else text
 
@@ -167,9 +176,8 @@ def _assessors(found: Agreement) -> Table:
 
 def _assessor(one: Judged, scale: Floats) -> tuple[Cell, ...]:
     share = MISSING if not one.pairs else f"{100 * one.relevant / one.pairs:.1f} %"
-    name = f"{one.name} (model)" if one.is_model else one.name
     grades = (f"{one.grades.get(float(grade), 0):,}" for grade in scale)
-    return tuple(map(Cell, (name, f"{one.pairs:,}", f"{one.topics:,}", figure(one.mean), share, *grades)))
+    return tuple(map(Cell, (one.label, f"{one.pairs:,}", f"{one.topics:,}", figure(one.mean), share, *grades)))
 
 
 def _figures(found: Agreement) -> Table:
@@ -194,16 +202,9 @@ def _couples(found: Agreement) -> Table:
     names = tuple(found.couples[0].figures)
     rows = []
     for couple in (couple for couple in found.couples if couple.pairs):
-        rows.append(
-            (Cell(_labels(couple)), Cell(f"{couple.pairs:,}"), *(_cell(couple.figures[name]) for name in names))
-        )
+        figures = (_cell(couple.figures[name]) for name in names)
+        rows.append((Cell(" – ".join(couple.labels)), Cell(f"{couple.pairs:,}"), *figures))
     return Table("Two by two", ("Assessors", "Pairs", *(_SHORT[name] for name in names)), tuple(rows))
-
-
-def _labels(couple: Couple) -> str:
-    """Both names, models marked."""
-    names = zip(couple.names, couple.models, strict=True)
-    return " – ".join(f"{name} (model)" if is_model else name for name, is_model in names)
 
 
 def _cell(one: Figure, small: bool = True) -> Cell:
@@ -216,7 +217,7 @@ def _differences(found: Agreement, width: int, styled: bool, full: bool) -> Iter
     cut = len(shown) if full else MOST_COUPLES
     for couple in shown[:cut]:
         assert couple.confusion is not None
-        title = f"Grades by {couple.names[0]} (rows) and {couple.names[1]} (columns)"
+        title = f"Grades by {couple.labels[0]} (rows) and {couple.labels[1]} (columns)"
         yield tables.terminal([_matrix(title, couple.confusion, found.scale)], width, styled)
         yield from _said([_stricter(couple)], width)
     if len(shown) > cut:
@@ -225,7 +226,7 @@ def _differences(found: Agreement, width: int, styled: bool, full: bool) -> Iter
 
 def _stricter(couple: Couple) -> str:
     assert couple.means is not None and couple.difference is not None
-    first, second = couple.names
+    first, second = couple.labels
     higher, lower = (f"{100 * n / couple.pairs:.1f} %" for n in (couple.higher, couple.lower))
     gap = couple.difference
     sign = "+" if gap.value is not None and gap.value > 0 else ""
@@ -252,7 +253,7 @@ def _matrix(title: str, counts: Ints, scale: Floats) -> Table:
 def _models(found: Agreement, width: int, styled: bool) -> Iterator[str]:
     for one in found.models if len(found.assessors) > 2 else ():
         if one.judgments:
-            title = f"Grades by people (rows) and {one.model} (columns), every judgment of a person"
+            title = f"Grades by people (rows) and {found.labels[one.model]} (columns), every judgment of a person"
             yield tables.terminal([_matrix(title, one.confusion, found.scale)], width, styled)
 
 
@@ -280,17 +281,24 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(there) / len(there) if there else None
 
 
-def _systems(found: Standings, width: int, styled: bool, full: bool) -> Iterator[str]:
+def _systems(found: Standings, labels: Mapping[str, str], width: int, styled: bool, full: bool) -> Iterator[str]:
     for measure in found.measures:
-        yield tables.terminal([_means(found, measure)], width, styled)
+        yield tables.terminal([_means(found, measure, labels)], width, styled)
     if any(one.correlation for one in found.rankings):
-        yield tables.terminal([_rankings(found)], width, styled)
+        yield tables.terminal([_rankings(found, labels)], width, styled)
     for one in found.rankings:
-        for pair in one.flipped[: None if full else MOST_FLIPPED]:
-            yield (
-                f"Flipped: {pair.system} − {pair.reference} is {_signed(pair.first)} by {one.first}, "
-                f"{_signed(pair.second)} by {one.second} ({one.measure}), each significant.\n"
-            )
+        cut = len(one.flipped) if full else MOST_FLIPPED
+        first, second = labels[one.first], labels[one.second]
+        by = {"reversed": "by each", "first only": f"by {first} only", "second only": f"by {second} only"}
+        lines = [
+            f"Flipped: {pair.system} − {pair.reference} is {_signed(pair.first)} by {first}, "
+            f"{_signed(pair.second)} by {second} ({one.measure}), significant {by[pair.verdict]}."
+            for pair in one.flipped[:cut]
+        ]
+        if len(one.flipped) > cut:
+            more = counted(len(one.flipped) - cut, "more flipped pair")
+            lines.append(f"{more} by {first} and {second} ({one.measure}): --full, or --format json.")
+        yield "".join(_said(lines, width))
 
 
 def _signed(value: float) -> str:
@@ -298,7 +306,7 @@ def _signed(value: float) -> str:
     return f"+{text}" if value > 0 and re.search("[1-9]", text) else text
 
 
-def _means(found: Standings, measure: str) -> Table:
+def _means(found: Standings, measure: str, labels: Mapping[str, str]) -> Table:
     """Systems by the first assessor's means, with the rank that each assessor gives them."""
     own = [one for one in found.standings if one.measure == measure]
     systems = sorted(found.systems, key=lambda system: -own[0].means[system])
@@ -312,21 +320,28 @@ def _means(found: Standings, measure: str) -> Table:
                 Cell(figure(one.means[system], 4), best=len(systems) > 1 and one.means[system] == top, mark=f"({rank})")
             )
         rows.append(tuple(cells))
-    header = ("System", *(one.assessor for one in own))
+    header = ("System", *(labels[one.assessor] for one in own))
     last = (Cell("Topics"), *(Cell(f"{one.topics:,}") for one in own))
     return Table(f"{measure} by each assessor's judgments (rank)", header, (*rows, last))
 
 
-def _rankings(found: Standings) -> Table:
-    header = ("Assessors", "Measure", "Topics", "τ", "τ_AP", "Both", "Flipped", "1st only", "2nd only", "Neither")
+def _rankings(found: Standings, labels: Mapping[str, str]) -> Table:
+    verdicts = ("Both", "Flipped", "1st only", "2nd only", "Reversed", "Neither")
+    header = ("Assessors", "Measure", "Topics", "τ", "τ_AP", *verdicts)
     rows = []
     for one in found.rankings:
         if one.correlation is not None:
-            names, alike = f"{one.first} – {one.second}", (one.correlation.tau, one.correlation.tau_ap)
-            numbers = (f"{n:,}" for n in one.counts.values())
+            names, alike = f"{labels[one.first]} – {labels[one.second]}", (one.correlation.tau, one.correlation.tau_ap)
+            numbers = (f"{n:,}" for n in _numbers(one).values())
             rows.append(tuple(map(Cell, (names, one.measure, f"{one.topics:,}", *map(figure, alike), *numbers))))
     title = "Rankings of systems, and pairs of systems that differ significantly, on what both judged"
     return Table(title, header, tuple(rows), names=2)
+
+
+def _numbers(one: Rankings) -> dict[str, int]:
+    """How many pairs of systems are alike by both, flipped in all and in each way, and significant by neither."""
+    numbers = {verdict.replace(" ", "_"): number for verdict, number in one.counts.items()}
+    return {"same": numbers.pop("same"), "flipped": len(one.flipped), **numbers}
 
 
 def _remarks(found: Agreement) -> Iterator[str]:
@@ -341,11 +356,11 @@ def _remarks(found: Agreement) -> Iterator[str]:
         if len(group.names) > 2 and 0 < group.full < group.pairs:
             names = " and ".join(TITLES[name] for name in OF_ALL)
             yield f"{names} are over the {counted(group.full, 'pair')} that all {len(group.names)} judged."
-        if apart := [f"{couple.names[0]} – {couple.names[1]}" for couple in found.couples if not couple.pairs]:
+        if apart := [" – ".join(couple.labels) for couple in found.couples if not couple.pairs]:
             yield f"No pair in common, so nothing to compare: {', '.join(apart)}."
         if len(found.couples) > 1:
             constant = [c for c in found.couples if c.figures["kappa"].note and c.pairs]
-            yield from (f"{' – '.join(c.names)}: {c.figures['kappa'].note}" for c in constant)
+            yield from (f"{' – '.join(c.labels)}: {c.figures['kappa'].note}" for c in constant)
     if found.standings is not None:
         tests = dict.fromkeys(one.test for one in found.standings.rankings if one.test)
         yield from (f"Significant: {test}, α = .05." for test in tests)
@@ -487,7 +502,7 @@ def _rankings_record(one: Rankings) -> dict[str, Any]:
         "pearson": alike.pearson if alike else None,
         "rbo": alike.rbo.ext if alike else None,
         "test": one.test,
-        "significant": {verdict.replace(" ", "_"): number for verdict, number in one.counts.items()},
+        "significant": _numbers(one),
         "flipped": [[pair.system, pair.reference] for pair in one.flipped],
         "pairs": [
             {

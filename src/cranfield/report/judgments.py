@@ -44,10 +44,12 @@ def merge_text(merged: Merged, file: str | None, width: int, styled: bool) -> st
     text = "\n".join(line for one in lines for line in textwrap.wrap(one, width))
     if merged.model is not None:
         text += "\n\n" + tables.terminal([_trust(merged)], width, styled).rstrip("\n")
-    if merged.conflicts and file is None:
-        shown = [_conflict_row(merged, one) for one in merged.conflicts[:MOST_SHOWN]]
-        header = ("Query", "Document", *merged.panel.names, "Merged")
-        table = Table("First conflicts", header, tuple(tuple(map(Cell, row)) for row in shown), names=2)
+    settled = [*merged.conflicts, *merged.overruled]
+    if settled and file is None:
+        shown = [_conflict_row(merged, one) for one in settled[:MOST_SHOWN]]
+        header = ("Query", "Document", *(one.label for one in names), "Merged")
+        title = "First conflicts" if merged.conflicts else "First pairs with a grade that nobody gave"
+        table = Table(title, header, tuple(tuple(map(Cell, row)) for row in shown), names=2)
         text += "\n\n" + tables.terminal([table], width, styled) + "All of them: --conflicts FILE."
     return text
 
@@ -72,7 +74,7 @@ def _settled(merged: Merged) -> Iterator[str]:
 def _trust(merged: Merged) -> Table:
     """How often each assessor is right, by the model."""
     assert merged.model is not None
-    right = zip(merged.panel.names, merged.model.accuracy.tolist(), strict=True)
+    right = zip((one.label for one in merged.panel.assessors), merged.model.accuracy.tolist(), strict=True)
     rows = tuple((Cell(name), Cell(f"{100 * share:.1f} %")) for name, share in right)
     return Table("How often each is right, by the model", ("Assessor", "Right"), rows)
 
@@ -83,8 +85,9 @@ def _conflict_row(merged: Merged, one: Conflict) -> list[str]:
 
 
 def conflicts_table(merged: Merged, path: str) -> bytes:
-    """Every conflict, a line each: tabs, or commas if the file is called .csv."""
-    several = any(one.subtopic != merged.conflicts[0].subtopic for one in merged.conflicts)
+    """Every conflict, then pairs on which assessors agree but are overruled; tabs, or commas in a file called .csv."""
+    pairs = [*merged.conflicts, *merged.overruled]
+    several = any(one.subtopic != pairs[0].subtopic for one in pairs)
     header = ["query", *(["subtopic"] if several else []), "doc", *merged.panel.names, "merged", "tie"]
     rows = (
         [
@@ -95,7 +98,7 @@ def conflicts_table(merged: Merged, path: str) -> bytes:
             "" if one.merged is None else _grade(one.merged),
             "yes" if one.is_tie else "no",
         ]
-        for one in merged.conflicts
+        for one in pairs
     )
     return _delimited(header, rows, path)
 

@@ -22,7 +22,6 @@ from cranfield.report.tables import Cell, Table, number
 from cranfield.wording import counted
 
 WIDTH = 100  # of sentences
-MOST = 30  # runs whose tree is drawn in a terminal
 _STEPS = 44  # columns from a likeness of 1 to 0
 _SHARES = (0.1, 0.25, 0.5, 0.75)  # of the judgments, at which strategies are compared
 
@@ -61,8 +60,8 @@ def _parts(told: Survey, file: str | None, width: int, styled: bool) -> Iterator
         )
         if len(told.pool):
             yield tables.terminal([_runs(told.pool)], width, styled)
-    if told.pool is not None and told.alike is not None and _is_whole(told.pool) and len(told.alike.systems) <= MOST:
-        yield f"How alike the runs are (rank-biased overlap, p = {P}, first {TOP}):\n{dendrogram(told.alike)}"
+    if told.pool is not None and told.alike is not None and _is_whole(told.pool):
+        yield _alike(told.alike, width)
     if told.guess is not None:
         yield tables.terminal([_guess(told.guess)], width, styled)
         yield "".join(f"{line}\n" for text in _about(told.guess) for line in _wrapped(text, width))
@@ -134,6 +133,17 @@ def _pool_record(pool: Pool, file: str | None) -> dict[str, Any]:
 
 
 # How alike the runs are
+
+
+def _alike(alike: Likeness, width: int) -> str:
+    """The tree, or where to see it if it is too wide."""
+    tree = dendrogram(alike)
+    if max(map(tables.columns, tree.splitlines())) > width:
+        told = (
+            f"The tree of {counted(len(alike.systems), 'run')} is wider than the terminal: --dendrogram FILE draws it."
+        )
+        return "".join(f"{line}\n" for line in _wrapped(told, width))
+    return f"How alike the runs are (rank-biased overlap, p = {P}, first {TOP}):\n{tree}"
 
 
 def dendrogram(alike: Likeness) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from cranfield.cli.qrels.common import output_options, write
+from cranfield.cli.qrels.common import keep_inputs, output_options, write
 from cranfield.formats import read_topics
 from cranfield.judgments.clicks import LEAST_IMPRESSIONS, THRESHOLDS, ClickRule, judge_by_clicks
 from cranfield.judgments.scales import parse_numbers
@@ -61,6 +61,7 @@ def command(
       cranfield qrels clicks log.jsonl --rule ctr --thresholds 0.05,0.2 --min-impressions 50 -o clicks.qrels
       cranfield qrels clicks log.csv --topics topics.xml -o clicks.qrels
     """
+    keep_inputs(output, [log, topics])
     how = ClickRule(rule, tuple(parse_numbers(thresholds, "--thresholds")), min_impressions, level)
     titles = None if topics is None else {topic.id: topic.title for topic in read_topics(topics)}
     clicked = judge_by_clicks(log, how, titles)

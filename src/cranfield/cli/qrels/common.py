@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -10,6 +11,7 @@ import click
 from cranfield.choices import QRELS_FORMATS, OnDuplicate
 from cranfield.cli.options import grade_words_option
 from cranfield.collection import Qrels
+from cranfield.errors import InputError
 from cranfield.formats import read_qrels
 from cranfield.judgments.provenance import Provenance, inherited, read_provenance, write_judgments
 from cranfield.judgments.selecting import Selected
@@ -51,6 +53,15 @@ def reader(qrels_format: str | None, grade_words: Mapping[str, float], on_duplic
     return lambda path: read_qrels(path, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate)
 
 
+def keep_inputs(output: str | None, files: Iterable[str | None]) -> None:
+    """Refuse to write over one of the files that were read: judgments cannot be had again."""
+    if output is None or not os.path.isfile(output):
+        return
+    for file in files:
+        if file is not None and os.path.isfile(file) and os.path.samefile(output, file):
+            raise InputError("this is one of the files read: write to another, so that nothing is lost.", output)
+
+
 def write(qrels: Qrels, output: str, provenance: Provenance, said: Iterable[str], quiet: bool) -> None:
     """Write judgments and their provenance; then say what was done."""
     lost = write_judgments(qrels, output, provenance)
@@ -62,6 +73,7 @@ def write_part(
     source: str, old: Qrels, made: Selected, output: str, what: str, rule: str, quiet: bool, **settings: Any
 ) -> None:
     """Write what was made of one file."""
+    keep_inputs(output, [source])
     provenance = inherited(f"cranfield qrels {what}", rule, old, read_provenance(source), **settings)
     from cranfield.report.judgments import size_of
 

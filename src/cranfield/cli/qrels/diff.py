@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from cranfield.cli.options import echo, on_terminal, width
-from cranfield.cli.qrels.common import reader, reading_options, rel_option
+from cranfield.cli.qrels.common import keep_inputs, reader, reading_options, rel_option
 from cranfield.errors import InputError
 from cranfield.judgments.differences import differences
 from cranfield.opening import display_name, writing
@@ -44,6 +44,7 @@ def command(
     """
     if old == new == "-":
         raise InputError("'-' is named twice, but there is only one standard input.")
+    keep_inputs(output, [old, new])
     read = reader(qrels_format, grade_words, on_duplicate)
     names = distinct_names([display_name(old), display_name(new)], [old, new])
     found = differences(read(old), read(new), names)

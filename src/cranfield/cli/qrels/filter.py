@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cranfield.cli.qrels.common import output_options, reader, reading_options, write_part
+from cranfield.cli.qrels.common import keep_inputs, output_options, reader, reading_options, write_part
 from cranfield.errors import CranfieldError
 from cranfield.judgments.lists import ids_of
 from cranfield.judgments.scales import parse_ranges
@@ -46,6 +46,7 @@ def command(
       cranfield qrels filter qrels.txt --topics train.ids -o train.qrels
       cranfield qrels filter qrels.txt --docs withdrawn.ids --others -o current.qrels
     """
+    keep_inputs(output, [topics, docs])
     wanted_topics, wanted_docs = ids_of(topic_ids, topics), ids_of(doc_ids, docs)
     if wanted_topics is None and wanted_docs is None and grades is None:
         raise CranfieldError("what to keep? Name topics, documents or grades: --topic(s), --doc(s), --grades.")

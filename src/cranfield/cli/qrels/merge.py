@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from cranfield.cli.options import on_terminal, width
-from cranfield.cli.qrels.common import output_options, reader, reading_options, write
+from cranfield.cli.qrels.common import keep_inputs, output_options, reader, reading_options, write
+from cranfield.errors import InputError
 from cranfield.judgments.assessors import read_assessors
 from cranfield.judgments.merging import RULES, TIES, merge
 from cranfield.judgments.scales import parse_scale
@@ -20,7 +22,7 @@ _TIES = "\n".join(["\b", "Ties:", *(f"  {name:<12} {about}" for name, about in T
 
 
 @click.command(name="merge", epilog=f"{_RULES}\n\n{_TIES}")
-@click.argument("qrels", metavar="[NAME=]QRELS...", nargs=-1, required=True)
+@click.argument("qrels", metavar="[NAME=]QRELS...", nargs=-1)
 @click.option("--rule", type=click.Choice(list(RULES)), default="majority", show_default=True, help="Listed below.")
 @click.option(
     "--ties",
@@ -37,7 +39,7 @@ _TIES = "\n".join(["\b", "Ties:", *(f"  {name:<12} {about}" for name, about in T
 @click.option("--least", type=click.IntRange(1), default=1, show_default=True, help="How many must have judged a pair.")
 @click.option("--round", "rounded", is_flag=True, help="Take means to the nearest grade of the scale.")
 @click.option("--scale", metavar="GRADES", help="All grades there are: 0-3, or 0,1,2. [default: those that occur]")
-@click.option("--conflicts", metavar="FILE", help="Write every pair on which assessors differ, as a table.")
+@click.option("--conflicts", metavar="FILE", help="Write every pair on which assessors differ or are overruled.")
 @output_options
 @reading_options
 def command(
@@ -69,8 +71,14 @@ def command(
       cranfield qrels merge anna=a.qrels ben=b.qrels --model gpt=gpt.qrels --with-models --rule dawid-skene
     """
     read = reader(qrels_format, grade_words, on_duplicate)
+    assessors = read_assessors(qrels, models, read, least=2)
+    files = [one.qrels.origin.file for one in assessors if one.qrels.origin is not None]
+    for target in (output, conflicts):
+        keep_inputs(target, files)
+    if conflicts is not None and os.path.realpath(conflicts) == os.path.realpath(output):
+        raise InputError("conflicts and merged judgments need a file each.", conflicts)
     merged = merge(
-        read_assessors(qrels, models, read, least=2),
+        assessors,
         rule,
         ties=ties,
         primary=primary,

@@ -6,10 +6,10 @@ how much room it takes. What an engine makes is marked, so that nothing that som
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import os
 import re
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, pairwise
@@ -21,11 +21,13 @@ import numpy as np
 from cranfield.collection import Document, Run
 from cranfield.errors import CranfieldError, InputError
 from cranfield.ids import shown
+from cranfield.lab.http import SECRET_NAMES, without_secrets
 from cranfield.records import record
 from cranfield.wording import counted, listed
 
 T = TypeVar("T")
 Hits = Sequence[tuple[str, float]]
+Answered = Callable[[str, Hits], None]  # is told what was found for a query, as soon as it is
 
 DEPTH = 1000
 FIELDS = ("title", "text")
@@ -54,6 +56,9 @@ LOCAL = ("embedded", "tantivy", "sqlite")  # named by a folder or a file
 
 class EngineError(CranfieldError):
     """An engine cannot do what it was asked; what it did before stays."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(without_secrets(message))  # it may quote a server
 
 
 class SearchFailed(EngineError):
@@ -101,6 +106,7 @@ class Indexed:
     bytes: int | None = None
     failed: tuple[tuple[str, str], ...] = ()
     resumed: int = 0  # documents that were there from an interrupted attempt
+    dropped: int = 0  # documents of such an attempt that were not used, as the collection has changed since
 
 
 class Engine(Protocol):
@@ -111,9 +117,13 @@ class Engine(Protocol):
         """Its name and version."""
 
     def index(self, documents: Iterable[Document], fields: Sequence[str] = FIELDS) -> Indexed:
-        """Index documents, in place of what this engine had indexed before; goes on where it was interrupted."""
+        """Index documents, in place of what this engine had indexed before; goes on where it was interrupted.
 
-    def search(self, queries: Mapping[str, str], depth: int = DEPTH) -> Run:
+        If what was indexed then is no longer so in the collection, it begins anew, which takes documents that can be
+        gone through twice: a list, or `Again`.
+        """
+
+    def search(self, queries: Mapping[str, str], depth: int = DEPTH, answered: Answered | None = None) -> Run:
         """The best documents of each query, with the engine's own scores."""
 
     def size(self) -> int | None:
@@ -167,7 +177,7 @@ def masked(url: str) -> str:
     'opensearch+http://***@host:9200/docs?api_key=***&k=3'
     """
     url = re.sub(r"//[^/?#]*@", "//***@", url)
-    secret = r"([?&;][\w.-]*(?:key|token|secret|passw\w*|pwd|auth|signature|sig)=)[^&;#\s]*"
+    secret = rf"([?&;][\w.-]*(?:{SECRET_NAMES})=)[^&;#\s]*"
     return re.sub(secret, r"\1***", url, flags=re.I)
 
 
@@ -195,8 +205,12 @@ def folder_size(folder: Path) -> int:
 
 def text_of(document: Document, fields: Sequence[str]) -> str:
     """The text of some fields; what is not Unicode, and the character 0, which some engines refuse, are replaced."""
-    parts = (getattr(document, f) if f in FIELDS else document.fields.get(f, "") for f in fields)
-    return plain(" ".join(part for part in parts if part))
+    return plain(_raw_text(document, fields))
+
+
+def _raw_text(document: Document, fields: Sequence[str]) -> str:
+    parts = [getattr(document, f) if f in FIELDS else document.fields.get(f, "") for f in fields]
+    return " ".join([part for part in parts if part])
 
 
 def plain(text: str) -> str:
@@ -205,7 +219,11 @@ def plain(text: str) -> str:
     >>> plain("caf\\udce9\\0")
     'caf� '
     """
-    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace").replace("\0", " ")
+    try:
+        content = text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a character of UTF-16
+        content = text.encode("utf-8", "replace")
+    return content.decode("utf-8", "replace").replace("\0", " ")
 
 
 def plain_id(doc: str, engine: str) -> str:
@@ -225,17 +243,59 @@ def unique(documents: Iterable[Document], source: str = "") -> Iterator[Document
         yield document
 
 
-def after(documents: Iterable[Document], done: int, last: str, place: str) -> Iterator[Document]:
-    """Documents without the first ones, that an interrupted attempt has indexed; `last` is the last of these."""
+class Again(Iterable[Document]):
+    """Documents that can be gone through more than once, each time as they are made then."""
+
+    def __init__(self, make: Callable[[], Iterable[Document]]) -> None:
+        self.make = make
+
+    def __iter__(self) -> Iterator[Document]:
+        return iter(self.make())
+
+
+@record
+class Begun:
+    """How far an interrupted attempt got: how many documents it has indexed, and their digest."""
+
+    done: int = 0
+    digest: bytes = b""
+
+
+def digested(digest: bytes, document: Document, fields: Sequence[str]) -> bytes:
+    """The digest of documents with one more: of their ids and what is indexed of them, in order."""
+    entry = f"{len(document.id)} {document.id}{_raw_text(document, fields)}"
+    return hashlib.blake2b(digest + entry.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+class Passing:
+    """Documents as they pass, once, and the digest of those that have."""
+
+    def __init__(self, documents: Iterable[Document], fields: Sequence[str]) -> None:
+        self.documents = documents
+        self.fields = fields
+        self.digest = b""
+
+    def __iter__(self) -> Iterator[Document]:
+        for document in self.documents:
+            self.digest = digested(self.digest, document, self.fields)
+            yield document
+
+
+def after(documents: Iterable[Document], begun: Begun, fields: Sequence[str]) -> Iterator[Document] | None:
+    """Documents without the first ones, that an interrupted attempt has indexed; None if these were others."""
     rest = iter(documents)
-    skipped = deque(islice(rest, done), maxlen=1)
-    if done and [document.id for document in skipped] != [last]:
-        found = shown(skipped[0].id) if skipped else "nothing"
-        message = (
-            f"was begun with other documents: number {done:,} was {shown(last)}, now it is {found}. Remove it first."
-        )
-        raise InputError(message, place)
-    return rest
+    digest, found = b"", 0
+    for document in islice(rest, begun.done):
+        digest, found = digested(digest, document, fields), found + 1
+    return rest if (found, digest) == (begun.done, begun.digest) else None
+
+
+def anew(documents: Iterable[Document], place: str) -> Iterable[Document]:
+    """The same documents once more, from the first on, after what was begun with others was dropped."""
+    if iter(documents) is documents:
+        what = "was begun with other documents, or other texts, and has been removed. The same again begins anew"
+        raise InputError(f"{what}.", place)
+    return documents
 
 
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
@@ -249,17 +309,19 @@ def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
         yield list(chain((first,), islice(rest, size - 1)))
 
 
-def ask_each(name: str, queries: Mapping[str, str], ask: Callable[[str], Hits]) -> Run:
-    """A run out of one question after the other.
+def ask_each(
+    name: str, queries: Mapping[str, str], ask: Callable[[str], Hits], answered: Answered | None = None
+) -> Run:
+    """A run out of one question after the other; who is to hear of answers as they come is told each.
 
     Queries that fail do not stop the others, unless so many fail in a row that the engine must be gone.
     """
     found: dict[str, Hits] = {}
     failed: dict[str, str] = {}
-    in_a_row = 0
+    in_a_row, unasked = 0, list[str]()
     for query, text in queries.items():
         if in_a_row >= PATIENCE:
-            failed[query] = f"not asked after {counted(in_a_row, 'failure')} in a row"
+            unasked.append(query)
             continue
         try:
             found[query] = ask(plain(text))
@@ -269,10 +331,27 @@ def ask_each(name: str, queries: Mapping[str, str], ask: Callable[[str], Hits]) 
         except CranfieldError as error:
             failed[query] = str(error)
             in_a_row = PATIENCE if getattr(error, "status", None) in HOPELESS else in_a_row + 1
+            continue
+        if answered is not None:
+            answered(query, without_repetition(found[query]))
     run = as_run(name, found)
     if failed:
-        raise SearchFailed(_failure(name, failed, len(queries)), run, failed)
+        message = _failure(name, failed, len(queries) - len(unasked), len(unasked))
+        why = f"not asked after {counted(len(failed), 'failure')}"
+        raise SearchFailed(message, run, {**failed, **dict.fromkeys(unasked, why)})
     return run
+
+
+def without_repetition(hits: Hits) -> Hits:
+    """What was found for a query, a document that comes again left out.
+
+    >>> without_repetition([("a", 3.0), ("b", 2.0), ("a", 1.0)])
+    [('a', 3.0), ('b', 2.0)]
+    """
+    kept: dict[str, float] = {}
+    for doc, score in hits:
+        kept.setdefault(doc, score)
+    return list(kept.items())
 
 
 def as_run(name: str, found: Mapping[str, Hits]) -> Run:
@@ -280,12 +359,10 @@ def as_run(name: str, found: Mapping[str, Hits]) -> Run:
     rows: list[tuple[str, str, float, int]] = []
     repeated = disordered = 0
     for query, hits in found.items():
-        kept: dict[str, float] = {}
-        for doc, score in hits:
-            kept.setdefault(doc, score)
+        kept = without_repetition(hits)
         repeated += len(hits) - len(kept)
-        disordered += any(a < b for a, b in pairwise(kept.values()))
-        rows += [(query, doc, score, rank) for rank, (doc, score) in enumerate(kept.items(), 1)]
+        disordered += any(a < b for (_, a), (_, b) in pairwise(kept))
+        rows += [(query, doc, score, rank) for rank, (doc, score) in enumerate(kept, 1)]
     columns = list(zip(*rows, strict=True)) or [(), (), (), ()]
     return Run.from_rows(
         columns[0],
@@ -299,16 +376,17 @@ def as_run(name: str, found: Mapping[str, Hits]) -> Run:
     )
 
 
-def joined(queries: Iterable[str], before: Run | None, found: Run) -> Run:
-    """Two runs for different queries as one, in the order of the queries."""
-    if before is None:
+def joined(queries: Iterable[str], before: Mapping[str, Hits], found: Run) -> Run:
+    """A run, with what was found before for other queries, in the order of the queries."""
+    if not before:
         return found
-    hits = {**_hits(before), **_hits(found)}
+    hits = {**before, **hits_of(found)}
     run = as_run(found.name, {query: hits[query] for query in queries if query in hits})
     return replace(run, notes=found.notes)
 
 
-def _hits(run: Run) -> dict[str, Hits]:
+def hits_of(run: Run) -> dict[str, Hits]:
+    """What a run has for each query."""
     rows = map(run.rows_of, range(len(run.queries)))
     parts = (list(zip(run.docs[r].tolist(), run.scores[r].tolist(), strict=True)) for r in rows)
     return dict(zip(run.queries, parts, strict=True))
@@ -324,9 +402,11 @@ def _notes(repeated: int, disordered: int) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _failure(name: str, failed: Mapping[str, str], asked: int) -> str:
+def _failure(name: str, failed: Mapping[str, str], asked: int, unasked: int) -> str:
     why = next(iter(failed.values())).rstrip(".")
-    return f"{name}: {len(failed):,} of {counted(asked, 'query')} failed: {listed(failed)}. The first: {why}."
+    what = f"{len(failed):,} of {counted(asked, 'query')} failed: {listed(failed)}"
+    left = f"; {counted(unasked, 'query')} then not asked" if unasked else ""
+    return f"{name}: {what}{left}. The first: {why}."
 
 
 def _kind_on_disk(path: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 from cranfield.errors import InputError
 from cranfield.lab.engines import EngineError, Hits
+from cranfield.lab.http import quoted
 from cranfield.records import record
 from cranfield.wording import listed
 
@@ -98,7 +99,7 @@ def hits_in_lines(text: str) -> Hits:
         return _by_rank([row[0] for _, row in rows])
     for number, row in rows:
         if len(row) != 2:
-            what = f"expected 'doc score' (or 'doc' in every line), found {' '.join(row)[:80]!r}"
+            what = f"expected 'doc score' (or 'doc' in every line), found {quoted(' '.join(row))}"
             raise EngineError(f"line {number} of the output: {what}.")
     return [(row[0], _score(row[1])) for _, row in rows]
 
@@ -110,7 +111,7 @@ def hits_in_text(text: str, ids: str = "", scores: str = "") -> Hits:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise EngineError(f"the output is no JSON ({error}): {text.strip()[:80]!r}.") from None
+        raise EngineError(f"the output is no JSON ({error}): {quoted(text.strip())}.") from None
     return hits_in_json(data, ids, scores)
 
 
@@ -156,7 +157,7 @@ def _score(value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         score = float("nan")
     if not math.isfinite(score):
-        raise EngineError(f"the answer has a score that is no number: {value!r:.80}.")
+        raise EngineError(f"the answer has a score that is no number: {quoted(value)}.")
     return score
 
 
@@ -165,7 +166,7 @@ def _kind(value: Any) -> str:
         return f"an object with {listed(value, 8)}" if value else "an empty object"
     if isinstance(value, list):
         return f"a list of {len(value)}"
-    return "nothing" if value is None else f"{value!r:.80}"
+    return "nothing" if value is None else quoted(value)
 
 
 def _where(i: int) -> str:

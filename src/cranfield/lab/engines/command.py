@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from cranfield.collection import Document, Run
 from cranfield.errors import InputError
-from cranfield.lab.engines import DEPTH, FIELDS, About, EngineError, Hits, Indexed, Options, ask_each
+from cranfield.lab.engines import DEPTH, FIELDS, About, Answered, EngineError, Hits, Indexed, Options, ask_each
 from cranfield.lab.engines.answers import hits_in_text
 from cranfield.lab.engines.templates import filled_arguments, filled_shell, has_query
 
@@ -41,8 +41,8 @@ class Command:
     def index(self, documents: Iterable[Document], fields: Sequence[str] = FIELDS) -> Indexed:
         raise EngineError(f"{self.program}: a command can only be searched; index with the engine itself.")
 
-    def search(self, queries: Mapping[str, str], depth: int = DEPTH) -> Run:
-        return ask_each("command", queries, lambda text: self._found(text, depth))
+    def search(self, queries: Mapping[str, str], depth: int = DEPTH, answered: Answered | None = None) -> Run:
+        return ask_each("command", queries, lambda text: self._found(text, depth), answered)
 
     def size(self) -> int | None:
         return None

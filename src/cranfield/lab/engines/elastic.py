@@ -22,6 +22,7 @@ from cranfield.lab.engines import (
     DEPTH,
     FIELDS,
     About,
+    Answered,
     EngineError,
     Hits,
     Indexed,
@@ -33,7 +34,15 @@ from cranfield.lab.engines import (
     unique,
 )
 from cranfield.lab.engines.templates import filled_json
-from cranfield.lab.http import Client, Patience, ServerError, filled_header, from_environment, tls_context
+from cranfield.lab.http import (
+    Client,
+    Patience,
+    ServerError,
+    filled_header,
+    from_environment,
+    tls_context,
+    without_secrets,
+)
 from cranfield.wording import counted, listed
 
 PAGE = 1000  # hits in an answer
@@ -41,6 +50,7 @@ MOST_DOCUMENTS = 1000  # in a request of _bulk
 MOST_BYTES = 5_000_000
 NDJSON = "application/x-ndjson"
 SETTINGS = ("verify", "ca", "api_key_env", "password_env", "fields", "tie", "id")
+_AGAIN = "The index is not complete; index again, which sends all documents."
 MAPPING = {
     "doc": {"type": "keyword"},  # _id once more: sorting by _id is switched off on many servers
     "text": {"type": "text", "analyzer": "english"},
@@ -77,7 +87,7 @@ class Elastic:
     def index(self, documents: Iterable[Document], fields: Sequence[str] = FIELDS) -> Indexed:
         start = time.perf_counter()
         self.__dict__.pop("tie", None)
-        resumed = self._begin(list(fields))
+        self._begin(list(fields))
         total, failed = 0, list[tuple[str, str]]()
         entries = (self._entry(document, fields) for document in unique(documents, self.options.source))
         for some in _bulks(entries):
@@ -87,11 +97,11 @@ class Elastic:
         self._call("PUT", "_settings", {"index": {"refresh_interval": None}})
         self._mark(list(fields), complete=True)
         self._call("POST", "_refresh")
-        return Indexed(total, time.perf_counter() - start, self.size(), tuple(failed), resumed)
+        return Indexed(total, time.perf_counter() - start, self.size(), tuple(failed))
 
-    def search(self, queries: Mapping[str, str], depth: int = DEPTH) -> Run:
+    def search(self, queries: Mapping[str, str], depth: int = DEPTH, answered: Answered | None = None) -> Run:
         tie = self.tie
-        return ask_each(self.engine, queries, lambda text: self._found(text, depth, tie))
+        return ask_each(self.engine, queries, lambda text: self._found(text, depth, tie), answered)
 
     def size(self) -> int | None:
         stats = self._call("GET", "_stats/store")
@@ -111,12 +121,10 @@ class Elastic:
         target = f"{self.base}/{quote(self.name, safe='')}" + (f"/{action}" if action else "")
         return self.client.json(method, target, body)
 
-    def _begin(self, fields: list[str]) -> int:
-        """Make the index, in place of a complete one of ours; how many documents an interrupted attempt left."""
+    def _begin(self, fields: list[str]) -> None:
+        """Make the index, in place of one of ours. What an interrupted attempt left may be of other documents."""
         wanted = _mark(fields, complete=False)
         there = self._there()
-        if there == wanted:
-            return int(self._call("GET", "_count")["count"])
         if there is not None:
             if there.get("made_by") != "cranfield":
                 what = f"index {self.name!r} is there and was not made by 'cranfield index'; give another name"
@@ -127,10 +135,9 @@ class Elastic:
         mappings = {"_meta": wanted, "dynamic": False, "properties": MAPPING}
         with _settled(400):
             self._call("PUT", "", {"settings": {"index": settings}, "mappings": mappings})
-            return 0
+            return
         if self._there() != wanted:
             raise EngineError(f"{self.client.name}: index {self.name!r} cannot be made; is its name in lower case?")
-        return 0
 
     def _there(self) -> dict[str, Any] | None:
         """The mark of the index: empty if somebody else made it, None if there is no index."""
@@ -158,7 +165,7 @@ class Elastic:
         if mark is None:
             raise InputError(f"{self.client.name}: there is no index {self.name!r}.")
         if mark and not mark["complete"]:
-            raise EngineError(f"index {self.name!r} is not complete; run 'cranfield index' again to go on.")
+            raise EngineError(f"index {self.name!r} is not complete; run 'cranfield index' again.")
         return "doc" if mark else "_id"
 
     def _entry(self, document: Document, fields: Sequence[str]) -> tuple[str, bytes]:
@@ -187,7 +194,7 @@ class Elastic:
                 patience.pause(tried)
         docs = listed([doc for doc, _ in entries], 3)
         what = f"{counted(len(entries), 'document')} ({docs}) refused {patience.retries + 1} times: {reasons[0]}"
-        raise EngineError(f"{self.client.name}: {what}. What was indexed stays; index again to go on.")
+        raise EngineError(f"{self.client.name}: {what}. {_AGAIN}")
 
     def _bulk(self, entries: list[tuple[str, bytes]]) -> list[tuple[int, str]]:
         """What became of each document of a request, as a status and a reason."""
@@ -206,7 +213,7 @@ class Elastic:
         if not isinstance(items, list) or len(items) != len(entries):
             found = f"{len(items):,}" if isinstance(items, list) else "no"
             what = f"expected an answer for each of {counted(len(entries), 'document')}, found {found}"
-            raise EngineError(f"{self.client.name}: {what}. What was indexed stays; index again to go on.")
+            raise EngineError(f"{self.client.name}: {what}. {_AGAIN}")
         return [_outcome(item) for item in items]
 
     def _found(self, text: str, depth: int, tie: str) -> Hits:
@@ -287,7 +294,7 @@ def _outcome(item: Any) -> tuple[int, str]:
     error = result.get("error", "")
     if isinstance(error, dict):
         error = ": ".join(str(error[key]) for key in ("type", "reason") if error.get(key))
-    return status, str(error)
+    return status, without_secrets(str(error))
 
 
 def _score(hit: dict[str, Any]) -> float:

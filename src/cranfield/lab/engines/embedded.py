@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
 from cranfield.analysis import Analysis
 from cranfield.collection import Document, Run
-from cranfield.lab.engines import DEPTH, FIELDS, About, Indexed, Options, folder_size
+from cranfield.lab.engines import DEPTH, FIELDS, About, Answered, Indexed, Options, Passing, folder_size, hits_of
 from cranfield.lab.index import Index, build
 from cranfield.lab.systems import system_named
+
+
+def built(documents: Iterable[Document], analysis: Analysis, fields: Sequence[str], source: str = "") -> Index:
+    """An index that knows the digest of its texts, by which vectors of other texts are told."""
+    passing = Passing(documents, fields)
+    made = build(passing, analysis, fields, source)
+    return replace(made, about={**made.about, "texts": passing.digest.hex()})
 
 
 def opened(kind: str, place: str, options: Options) -> Embedded:
@@ -37,13 +45,17 @@ class Embedded:
     def index(self, documents: Iterable[Document], fields: Sequence[str] = FIELDS) -> Indexed:
         start = time.perf_counter()
         analysis = Analysis(self.options.stemmer, self.options.stop_words)
-        made = build(documents, analysis, fields, self.options.source)
+        made = built(documents, analysis, fields, self.options.source)
         made.save(self.folder)
         self.__dict__.pop("opened_index", None)
         return Indexed(len(made.docs), time.perf_counter() - start, self.size())
 
-    def search(self, queries: Mapping[str, str], depth: int = DEPTH) -> Run:
-        return system_named(self.options.system).search(self.opened_index, queries, depth)
+    def search(self, queries: Mapping[str, str], depth: int = DEPTH, answered: Answered | None = None) -> Run:
+        run = system_named(self.options.system).search(self.opened_index, queries, depth)
+        if answered is not None:
+            for query, hits in hits_of(run).items():
+                answered(query, hits)
+        return run
 
     def size(self) -> int | None:
         return folder_size(self.folder) if self.folder.exists() else None

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 from cranfield.collection import Document, Run
 from cranfield.errors import InputError
-from cranfield.lab.engines import DEPTH, FIELDS, About, EngineError, Hits, Indexed, Options, ask_each, masked
+from cranfield.lab.engines import DEPTH, FIELDS, About, Answered, EngineError, Hits, Indexed, Options, ask_each, masked
 from cranfield.lab.engines.answers import hits_in_json
 from cranfield.lab.engines.templates import filled_json, filled_url, has_query
 from cranfield.lab.http import Client, Patience, filled_header
@@ -43,8 +43,8 @@ class Endpoint:
     def index(self, documents: Iterable[Document], fields: Sequence[str] = FIELDS) -> Indexed:
         raise EngineError(f"{masked(self.url)}: a template can only be searched; index with the engine itself.")
 
-    def search(self, queries: Mapping[str, str], depth: int = DEPTH) -> Run:
-        return ask_each("http", queries, lambda text: self._found(text, depth))
+    def search(self, queries: Mapping[str, str], depth: int = DEPTH, answered: Answered | None = None) -> Run:
+        return ask_each("http", queries, lambda text: self._found(text, depth), answered)
 
     def size(self) -> int | None:
         return None

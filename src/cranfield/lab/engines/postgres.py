@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
 from cranfield.collection import Document, Run
 from cranfield.errors import InputError, MissingExtra
@@ -21,18 +21,23 @@ from cranfield.lab.engines import (
     DEPTH,
     FIELDS,
     About,
+    Answered,
+    Begun,
     EngineError,
     Hits,
     Indexed,
     Options,
     after,
+    anew,
     ask_each,
     batches,
+    digested,
     masked,
     plain_id,
     text_of,
     unique,
 )
+from cranfield.lab.http import keep_secret
 
 COMMIT = 2_000  # documents
 SETTINGS = {"table": "docs", "id": "id", "vector": "vector", "language": "english", "norm": "1"}
@@ -70,6 +75,7 @@ class Postgres:
         self.settings = {name: given.pop(name, default) for name, default in SETTINGS.items()}
         if not self.settings["norm"].isdecimal() or int(self.settings["norm"]) > 63:
             raise InputError(f"norm={self.settings['norm']}: expected a whole number from 0 to 63, see ts_rank_cd.")
+        keep_secret(unquote(parts.password or ""))
         self.there = False  # whether the table is known to be
         self.url = urlunsplit(parts._replace(query=urlencode({"connect_timeout": "10", **given})))
         self.name = f"{masked(urlunsplit(parts._replace(query='')))}, table {self.settings['table']}"
@@ -83,22 +89,28 @@ class Postgres:
         if self._mark("table") is None and self._exists("table"):
             raise InputError(f"{self.name}: it is there and was not made by 'cranfield index'; give another table=.")
         with self._said():
-            resumed, last, failed = self._begun(list(fields))
-            rest = after(unique(documents, self.options.source), resumed, last, f"{self.name}_part")
-            done = resumed
+            begun, failed = self._begun(list(fields))
+            rest, dropped = after(unique(documents, self.options.source), begun, fields), 0
+            if rest is None:
+                self._make_part(list(fields))
+                rest = unique(anew(documents, f"{self.name}_part"), self.options.source)
+                begun, failed, dropped = Begun(), [], begun.done
+            done, digest = begun.done, begun.digest
             for some in batches(rest, COMMIT):
-                failed += self._add(some, fields, done, failed)
+                for document in some:
+                    digest = digested(digest, document, fields)
+                failed += self._add(some, fields, Begun(done + len(some), digest), failed)
                 done += len(some)
             self._finish(list(fields))
         seconds = time.perf_counter() - start
-        return Indexed(done - len(failed), seconds, self.size(), tuple(failed), resumed)
+        return Indexed(done - len(failed), seconds, self.size(), tuple(failed), begun.done, dropped)
 
-    def search(self, queries: Mapping[str, str], depth: int = DEPTH) -> Run:
+    def search(self, queries: Mapping[str, str], depth: int = DEPTH, answered: Answered | None = None) -> Run:
         if not self.there and not self._exists("table"):
             what = "is not complete; run 'cranfield index' again" if self._exists("part") else "there is no such table"
             raise InputError(f"{self.name}: {what}.")
         self.there = True
-        return ask_each("postgresql", queries, lambda text: self._found(text, depth))
+        return ask_each("postgresql", queries, lambda text: self._found(text, depth), answered)
 
     def size(self) -> int | None:
         if not self._exists("table"):
@@ -121,26 +133,30 @@ class Postgres:
         made.commit()
         return made
 
-    def _begun(self, fields: list[str]) -> tuple[int, str, list[tuple[str, str]]]:
-        """How many documents an interrupted attempt has done, the last of them, and which were refused."""
+    def _begun(self, fields: list[str]) -> tuple[Begun, list[tuple[str, str]]]:
+        """How far an interrupted attempt got, and which documents were refused."""
         mark = self._mark("part")
         self._run("SET statement_timeout = 0")  # an index takes as long as it takes
         self._run(TAKE)
         self.connection.commit()
         if mark is not None and mark["fields"] == fields:
-            return mark["done"], mark["last"], [(doc, why) for doc, why in mark["failed"]]
+            digest = bytes.fromhex(mark.get("digest", "00"))  # an earlier version kept none
+            return Begun(mark["done"], digest), [(doc, why) for doc, why in mark["failed"]]
         if mark is None and self._exists("part"):
             raise InputError(f"{self.name}_part is in the way; it was not made by 'cranfield index'.")
+        self._make_part(fields)
+        return Begun(), []
+
+    def _make_part(self, fields: list[str]) -> None:
         self._run(self._sql("DROP TABLE IF EXISTS {part}"))
         self._run(self._sql(MAKE))
-        self._remark(fields, 0, "", [])
+        self._remark(fields, Begun(), [])
         self.connection.commit()
-        return 0, "", []
 
     def _add(
-        self, documents: list[Document], fields: Sequence[str], done: int, before: list[tuple[str, str]]
+        self, documents: list[Document], fields: Sequence[str], then: Begun, before: list[tuple[str, str]]
     ) -> list[tuple[str, str]]:
-        """Index some documents in one transaction; which were refused, and why."""
+        """Index some documents in one transaction, and note how far it then is; which were refused, and why."""
         rows = [(plain_id(document.id, "postgresql"), text_of(document, fields)) for document in documents]
         psycopg = _library()
         refused: list[tuple[str, str]] = []
@@ -154,7 +170,7 @@ class Postgres:
             # one document that is too long for a tsvector must not take the others along
             self.connection.rollback()
             refused = self._one_by_one(rows)
-        self._remark(list(fields), done + len(rows), rows[-1][0], before + refused)
+        self._remark(list(fields), then, before + refused)
         self.connection.commit()
         return refused
 
@@ -198,8 +214,7 @@ class Postgres:
 
     def _sql(self, template: str) -> Any:
         """A statement with names and settings in it, quoted."""
-        from psycopg import sql
-
+        sql = _sql_library()
         named = {
             "part": _table(f"{self.settings['table']}_part"),
             "table": _table(self.settings["table"]),
@@ -235,10 +250,10 @@ class Postgres:
         except (KeyError, TypeError, ValueError):
             return None
 
-    def _remark(self, fields: list[str], done: int, last: str, failed: list[tuple[str, str]]) -> None:
-        from psycopg import sql
-
-        note = json.dumps({"cranfield": {"fields": fields, "done": done, "last": last, "failed": failed}})
+    def _remark(self, fields: list[str], begun: Begun, failed: list[tuple[str, str]]) -> None:
+        sql = _sql_library()
+        mark = {"fields": fields, "done": begun.done, "digest": begun.digest.hex(), "failed": failed}
+        note = json.dumps({"cranfield": mark})
         self._run(sql.SQL("COMMENT ON TABLE {} IS {}").format(self._sql("{part}"), sql.Literal(note)))
 
     @contextmanager
@@ -257,9 +272,7 @@ class Postgres:
 
 def _table(name: str) -> Any:
     """The name of a table, with its schema if it has one."""
-    from psycopg import sql
-
-    return sql.Identifier(*name.split(".", 1))
+    return _sql_library().Identifier(*name.split(".", 1))
 
 
 def _said_by(error: Exception) -> str:
@@ -272,3 +285,10 @@ def _library() -> Any:
     except ImportError:
         raise MissingExtra("PostgreSQL", "postgres") from None
     return psycopg
+
+
+def _sql_library() -> Any:
+    _library()
+    from psycopg import sql
+
+    return sql

@@ -13,6 +13,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -26,13 +27,17 @@ from cranfield.lab.engines import (
     FIELDS,
     KEPT,
     About,
+    Answered,
+    Begun,
     EngineError,
     Hits,
     Indexed,
     Options,
     after,
+    anew,
     ask_each,
     batches,
+    digested,
     text_of,
     unique,
 )
@@ -42,6 +47,8 @@ TABLES = """
     CREATE TABLE docs (number INTEGER PRIMARY KEY, id BLOB NOT NULL);
     CREATE VIRTUAL TABLE texts USING fts5(text, content='', tokenize='porter unicode61');
     CREATE TABLE cranfield (fields TEXT NOT NULL);
+    CREATE TABLE digest (value BLOB NOT NULL);
+    INSERT INTO digest VALUES (x'');
 """
 # equal scores in the order of documents; bm25() is the lower, the better
 SEARCH = """
@@ -75,16 +82,21 @@ class Sqlite:
         with _said(self.file, KEPT):
             self.part.parent.mkdir(parents=True, exist_ok=True)
             with closing(self._begun(list(fields))) as database:
-                done, last = _progress(database)
-                rest = after(unique(documents, self.options.source), done, last, str(self.part))
-                total = _write(database, rest, fields, done)
+                begun = _progress(database)
+                rest = after(unique(documents, self.options.source), begun, fields)
+                if rest is not None:
+                    total = _write(database, rest, fields, begun)
+            if rest is None:
+                self._remove_part()
+                again = self.index(anew(documents, str(self.part)), fields)
+                return replace(again, dropped=begun.done)
             self.close()
             os.replace(self.part, self.file)
-        return Indexed(total, time.perf_counter() - start, self.size(), resumed=done)
+        return Indexed(total, time.perf_counter() - start, self.size(), resumed=begun.done)
 
-    def search(self, queries: Mapping[str, str], depth: int = DEPTH) -> Run:
+    def search(self, queries: Mapping[str, str], depth: int = DEPTH, answered: Answered | None = None) -> Run:
         database = self.reader
-        return ask_each("sqlite", queries, lambda text: _found(database, self.file, text, depth))
+        return ask_each("sqlite", queries, lambda text: _found(database, self.file, text, depth), answered)
 
     def size(self) -> int | None:
         return self.file.stat().st_size if self.file.exists() else None
@@ -99,7 +111,9 @@ class Sqlite:
         if not self.file.exists():
             what = "is not complete; run 'cranfield index' again" if self.part.exists() else "there is no such index"
             raise InputError(f"{what}.", str(self.file))
-        _check_mine(self.file)
+        if not self.file.is_file() or _fields(self.file) is None:
+            what = "it was not made by 'cranfield index', or is damaged. If it was, remove it and index again"
+            raise InputError(f"{what}.", str(self.file))
         return sqlite3.connect(f"{self.file.absolute().as_uri()}?mode=ro", uri=True)
 
     def _begun(self, fields: list[str]) -> sqlite3.Connection:
@@ -108,8 +122,7 @@ class Sqlite:
         begun = _fields(self.part, "rw") == fields
         if not begun:
             _check_mine(self.part)
-            for left in (self.part, self.part.with_name(f"{self.part.name}-journal")):
-                left.unlink(missing_ok=True)
+            self._remove_part()
         database = sqlite3.connect(self.part)
         if not begun:
             with database:
@@ -117,15 +130,23 @@ class Sqlite:
                 database.execute("INSERT INTO cranfield VALUES (?)", [json.dumps(fields)])
         return database
 
+    def _remove_part(self) -> None:
+        for left in (self.part, self.part.with_name(f"{self.part.name}-journal")):
+            left.unlink(missing_ok=True)
 
-def _write(database: sqlite3.Connection, documents: Iterable[Document], fields: Sequence[str], number: int) -> int:
+
+def _write(database: sqlite3.Connection, documents: Iterable[Document], fields: Sequence[str], begun: Begun) -> int:
+    number, digest = begun.done, begun.digest
     for some in batches(documents, COMMIT):
+        for document in some:
+            digest = digested(digest, document, fields)
         numbered = list(enumerate(some, number))
         with database:
             ids = ((n, id_bytes(document.id)) for n, document in numbered)
             database.executemany("INSERT INTO docs (number, id) VALUES (?, ?)", ids)
             texts = ((n, text_of(document, fields)) for n, document in numbered)
             database.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", texts)
+            database.execute("UPDATE digest SET value = ?", [digest])
         number += len(some)
     with database:
         database.execute("INSERT INTO texts (texts) VALUES ('optimize')")
@@ -153,10 +174,14 @@ def any_of(text: str) -> str:
     return " OR ".join(f'"{word}"' for word in kept)
 
 
-def _progress(database: sqlite3.Connection) -> tuple[int, str]:
-    """How many documents were committed, and the id of the last."""
-    row = database.execute("SELECT number, id FROM docs ORDER BY number DESC LIMIT 1").fetchone()
-    return (0, "") if row is None else (row[0] + 1, row[1].decode("utf-8", "surrogateescape"))
+def _progress(database: sqlite3.Connection) -> Begun:
+    """How far documents were committed."""
+    ((done,),) = database.execute("SELECT count(*) FROM docs")
+    try:
+        ((digest,),) = database.execute("SELECT value FROM digest")
+    except (sqlite3.OperationalError, ValueError):  # made by an earlier version: nothing vouches for it
+        digest = b"unknown"
+    return Begun(done, digest)
 
 
 def _fields(file: Path, mode: str = "ro") -> list[str] | None:

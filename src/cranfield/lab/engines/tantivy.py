@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -25,13 +27,17 @@ from cranfield.lab.engines import (
     FIELDS,
     KEPT,
     About,
+    Answered,
+    Begun,
     EngineError,
     Hits,
     Indexed,
     Options,
     after,
+    anew,
     ask_each,
     batches,
+    digested,
     folder_size,
     text_of,
     unique,
@@ -64,16 +70,20 @@ class Tantivy:
         _check_mine(self.folder)
         with _said(self.folder, KEPT):
             index = self._begun(list(fields))
-            done, last = _progress(index)
+            begun = _progress(index)
             # tantivy itself does not mind two documents with the same id
-            rest = after(unique(documents, self.options.source), done, last, str(self.part))
-            total = _write(index, rest, fields, done)
+            rest = after(unique(documents, self.options.source), begun, fields)
+            if rest is None:
+                _remove(self.part)
+                again = self.index(anew(documents, str(self.part)), fields)
+                return replace(again, dropped=begun.done)
+            total = _write(index, rest, fields, begun)
             self._put_in_place()
-        return Indexed(total, time.perf_counter() - start, self.size(), resumed=done)
+        return Indexed(total, time.perf_counter() - start, self.size(), resumed=begun.done)
 
-    def search(self, queries: Mapping[str, str], depth: int = DEPTH) -> Run:
+    def search(self, queries: Mapping[str, str], depth: int = DEPTH, answered: Answered | None = None) -> Run:
         searcher = self.reader.searcher()
-        return ask_each("tantivy", queries, lambda text: _found(self.reader, searcher, text, depth))
+        return ask_each("tantivy", queries, lambda text: _found(self.reader, searcher, text, depth), answered)
 
     def size(self) -> int | None:
         return folder_size(self.folder) if self.folder.exists() else None
@@ -92,11 +102,11 @@ class Tantivy:
     def _begun(self, fields: list[str]) -> Any:
         """The index that an interrupted attempt left, or a new one."""
         tantivy = _library()
-        mark = {"engine": "tantivy", "fields": fields}
+        mark = {"engine": "tantivy", "fields": fields, "digest": True}  # which earlier versions did not keep
         if _mark(self.part) == mark and tantivy.Index.exists(str(self.part)):
             return _prepared(tantivy.Index.open(str(self.part)))
         _check_mine(self.part)
-        shutil.rmtree(self.part, ignore_errors=True)
+        _remove(self.part)
         # never without its mark, whenever the process is killed
         fresh = self.part.with_name(f"{self.part.name}.new")
         shutil.rmtree(fresh, ignore_errors=True)
@@ -107,18 +117,20 @@ class Tantivy:
 
     def _put_in_place(self) -> None:
         self.close()
-        if self.folder.exists():
-            shutil.rmtree(self.folder)
+        _remove(self.folder)
         os.rename(self.part, self.folder)
 
 
-def _write(index: Any, documents: Iterable[Document], fields: Sequence[str], number: int) -> int:
+def _write(index: Any, documents: Iterable[Document], fields: Sequence[str], begun: Begun) -> int:
+    number, digest = begun.done, begun.digest
     # one thread, so that documents are in the index in the order they came
     writer = index.writer(HEAP, 1)
     try:
         for some in batches(documents, COMMIT):
-            for document in some:
-                writer.add_document(_entry(document, fields, number))
+            for i, document in enumerate(some, 1):
+                digest = digested(digest, document, fields)
+                # the last of a commit vouches for all up to it
+                writer.add_document(_entry(document, fields, number, digest if i == len(some) else b""))
                 number += 1
             writer.commit()
         writer.commit()
@@ -130,11 +142,13 @@ def _write(index: Any, documents: Iterable[Document], fields: Sequence[str], num
     return number
 
 
-def _entry(document: Document, fields: Sequence[str], number: int) -> Any:
+def _entry(document: Document, fields: Sequence[str], number: int, digest: bytes) -> Any:
     entry = _library().Document()
     entry.add_bytes("id", id_bytes(document.id))
     entry.add_unsigned("number", number)
     entry.add_text("text", text_of(document, fields))
+    if digest:
+        entry.add_bytes("digest", digest)
     return entry
 
 
@@ -164,6 +178,7 @@ def _down_to(searcher: Any, query: Any, depth: int) -> list[Any]:
 def _schema() -> Any:
     builder = _library().SchemaBuilder()
     builder.add_bytes_field("id", stored=True)
+    builder.add_bytes_field("digest", stored=True)
     builder.add_unsigned_field("number", stored=True, fast=True)
     builder.add_text_field("text", tokenizer_name="cranfield_english", index_option="freq")
     return builder.build()
@@ -185,20 +200,29 @@ def _analyzer() -> Any:
     return builder.filter(kinds.stemmer("English")).build()
 
 
-def _progress(index: Any) -> tuple[int, str]:
-    """How many documents were committed, and the id of the last."""
+def _progress(index: Any) -> Begun:
+    """How far documents were committed."""
     index.reload()
     searcher = index.searcher()
     done: int = searcher.num_docs
     if not done:
-        return 0, ""
+        return Begun()
     ((_, address),) = searcher.search(_library().Query.all_query(), 1, order_by_field="number").hits
-    return done, _id(searcher.doc(address).get_first("id"))
+    return Begun(done, bytes(searcher.doc(address).get_first("digest") or b"unknown"))
 
 
 def _id(stored: Any) -> str:
     # a list of numbers in version 0.24
     return bytes(stored).decode("utf-8", "surrogateescape")
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder, after it was moved: threads that still watch an index would put files into it meanwhile."""
+    if not folder.exists():
+        return
+    aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    os.rename(folder, aside / folder.name)
+    shutil.rmtree(aside)
 
 
 def _mark(folder: Path) -> Any:
@@ -221,7 +245,9 @@ def _said(folder: Path, more: str = "") -> Iterator[None]:
     except OSError as error:
         raise EngineError(f"{folder}: cannot be written: {error.strerror or error}.") from None
     except ValueError as error:
-        raise EngineError(f"{folder}: tantivy stopped ({error}).{more}") from None
+        # a thread of its own came to grief, and it does not know why
+        why = "its writer could not go on, the disk may be full" if "writer was killed" in str(error) else error
+        raise EngineError(f"{folder}: tantivy stopped ({why}).{more}") from None
 
 
 def _library() -> Any:
