@@ -6,8 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from cranfield.cli import commands
 from cranfield.collection import Qrels
+from cranfield.errors import CranfieldError
 from cranfield.formats import read_qrels, write_qrels
 from cranfield.judging import Desk, open_log
 from cranfield.pooling.pool import Pool, write_pool
@@ -121,3 +124,10 @@ def test_a_log_that_is_not_there_is_said(tmp_path: Path, cranfield: Cranfield) -
     with open_log(tmp_path / "empty.db"):
         pass
     assert "nothing is judged yet" in cranfield("judgments", "export", tmp_path / "empty.db").err
+
+
+def test_all_events_is_for_a_history_only(tmp_path: Path) -> None:
+    with open_log(tmp_path / "log.db") as log:
+        log.add_pairs({"1": ["a"]})
+    done = CliRunner().invoke(commands, ["judgments", "export", str(tmp_path / "log.db"), "--all-events"])
+    assert isinstance(done.exception, CranfieldError) and "--all-events is for a history" in str(done.exception)

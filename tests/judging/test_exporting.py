@@ -11,6 +11,7 @@ from cranfield.collection import Qrels
 from cranfield.errors import InputError
 from cranfield.formats import read_qrels, write_qrels
 from cranfield.judging import Desk, JudgingError, JudgmentLog, Settings, export_qrels, open_log, write_history
+from cranfield.judging.exporting import number_of_events
 from tests.judging.conftest import judge_all, with_pairs
 
 GRADES: dict[str, dict[str, float | None]] = {
@@ -71,7 +72,7 @@ def test_what_cannot_be_judged_is_no_grade_and_certainly_no_0(judged: JudgmentLo
     found = export_qrels(judged)
     assert set(found.qrels.to_dict()["1"]) == {"a", "b", "c"}
     notes = " ".join(found.notes)
-    assert "1 pair that nobody could judge: no grade, not 0" in notes and "2 pairs without a judgment" in notes
+    assert "1 pair that nobody could judge: no grade, not 0" in notes and "1 pair without a judgment" in notes
     marked = export_qrels(judged, unjudged=True).qrels.to_dict()["1"]
     assert (marked["d"], marked["e"]) == (-1, -1)
 
@@ -139,6 +140,19 @@ def test_the_history_holds_every_event(judged: JudgmentLog, tmp_path: Path) -> N
     assert len((tmp_path / "history.csv").read_text().splitlines()) == n + 1
     with pytest.raises(InputError, match="expected jsonl or csv"):
         write_history(judged, tmp_path / "x", "xml")
+
+
+def test_a_history_has_gold_pairs_and_repeats_only_if_asked_and_marked(log: JudgmentLog, tmp_path: Path) -> None:
+    with_pairs(log, 1, 6, repeats=0.5)
+    log.add_gold({"1": {"g1": 2.0}})
+    judge_all(Desk(log, "ada"))
+    assert write_history(log, tmp_path / "h.jsonl") == 6
+    lines = [json.loads(line) for line in (tmp_path / "h.jsonl").read_text().splitlines()[1:]]
+    assert all("gold" not in line and "again" not in line and line["doc"] != "g1" for line in lines)
+    assert write_history(log, tmp_path / "h.csv", "csv") == 6 and "g1" not in (tmp_path / "h.csv").read_text()
+    assert write_history(log, tmp_path / "all.jsonl", all_events=True) == number_of_events(log) == 10
+    lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()[1:]]
+    assert sum("gold" in line for line in lines) == 1 and sum("again" in line for line in lines) == 3
 
 
 def test_a_single_assessor_needs_no_rule(tmp_path: Path) -> None:

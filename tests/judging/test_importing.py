@@ -22,7 +22,7 @@ def test_a_history_makes_the_same_log_elsewhere_and_twice_is_once(
     log.add_gold({"1": {"gold": 2.0}})
     at_random(log, random.Random(5), 80)
     file = tmp_path / f"history.{format}"
-    write_history(log, file, format)
+    write_history(log, file, format, all_events=True)
     with open_log(tmp_path / "other.db") as other:
         first = import_judgments(other, file)
         assert (first.events, first.new, first.format) == (len(list(log.events())), first.events, format)
@@ -33,6 +33,24 @@ def test_a_history_makes_the_same_log_elsewhere_and_twice_is_once(
         second = import_judgments(other, file)
         assert (second.new, second.pairs) == (0, 0) and len(list(other.events())) == first.events
         assert sorted(map(repr, other.judgments())) == before
+
+
+def test_a_file_with_its_own_undo_is_not_outdated_when_it_comes_again(log: JudgmentLog, tmp_path: Path) -> None:
+    with_pairs(log, 1, 3)
+    desk = Desk(log, "ada")
+    desk.save("judge", "1", desk.next("1").place, 2)  # type: ignore[union-attr]
+    item = desk.undo()
+    assert item is not None
+    desk.save("judge", "1", item.place, 1)
+    write_history(log, tmp_path / "h.jsonl")
+    with open_log(tmp_path / "other.db") as other:
+        import_judgments(other, tmp_path / "h.jsonl")
+        again = import_judgments(other, tmp_path / "h.jsonl")
+        assert (again.new, again.outdated) == (0, 0)
+        (one,) = other.judgments()
+        later = Desk(other, "ada")
+        later.save("judge", "1", later.found("1", one.doc, "").place, 3)
+        assert import_judgments(other, tmp_path / "h.jsonl").outdated > 0
 
 
 def test_two_logs_of_the_same_people_are_joined_by_time(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cranfield.judging import Desk, JudgmentLog, Trace, adjudicate, agreement, progress
+from cranfield.judging import Desk, JudgmentLog, Trace, adjudicate, agreement, deal, progress
 from tests.judging.conftest import with_pairs
 
 
@@ -32,9 +32,26 @@ def test_progress_counts_topics_and_assessors(log: JudgmentLog) -> None:
     by_name = {one.assessor: one for one in found.assessors}
     judged = sorted(item.place for item in ada.own() if item.kind == "judge")
     assert by_name["ada"].seconds == judged[1] and by_name["ada"].per_hour == pytest.approx(3600 / judged[1])
-    assert (by_name["ada"].judged, by_name["ada"].cannot, by_name["ada"].left) == (3, 1, 0)
+    assert (by_name["ada"].judged, by_name["ada"].cannot, by_name["ada"].left) == (3, 1, 4)
     assert (by_name["bob"].seconds, by_name["bob"].skipped, by_name["bob"].left) == (None, 1, 4)
     assert by_name["eve"].judged == 0 and by_name["eve"].last_at is None
+
+
+def test_what_is_left_is_counted_over_all_topics_where_none_is_dealt(log: JudgmentLog) -> None:
+    with_pairs(log, 5, 10, judgments=2)
+    assert progress(log).hours_left is None
+    for name, n in (("ada", 3), ("bob", 2)):
+        desk = Desk(log, name)
+        for _ in range(n):
+            item = desk.next("1")
+            assert item is not None
+            desk.save("judge", "1", item.place, 1, trace=Trace(active_ms=36_000))  # 100 in an hour
+    found = progress(log)
+    assert {one.assessor: one.left for one in found.assessors} == {"ada": 47, "bob": 48}
+    assert [one.hours_left for one in found.assessors] == [pytest.approx(0.47), pytest.approx(0.48)]
+    assert found.wanted == 95 and found.hours_left == pytest.approx(95 / 200)
+    deal(log, ["ada", "bob"])
+    assert progress(log).hours_left == pytest.approx(0.48)  # the one who takes longest
 
 
 def test_gold_and_repeats_show_how_right_and_how_consistent_somebody_is(log: JudgmentLog) -> None:

@@ -72,6 +72,17 @@ def test_what_was_done_can_be_undone_and_is_still_in_the_log(alone: Any, room: A
     assert alone.post("/api/judging/undo", json={}).json()["item"] is None
 
 
+def test_where_there_are_no_guidelines_the_usual_ones_are_shown(alone: Any, room: Any) -> None:
+    assert room.log.settings.guidelines == ""
+    assert "you write a report on the topic" in alone.get("/api/judging").json()["guidelines"]
+
+
+def test_what_was_done_tells_how_much_is_left_as_what_comes_does(alone: Any) -> None:
+    item = go_on(alone)
+    left = save(alone, item, grade=2)["left"]
+    assert left > 0 and [one["left"] for one in alone.get("/api/judging/own").json()["items"]] == [left]
+
+
 def test_cannot_judge_is_no_zero_and_skip_comes_again(alone: Any, room: Any) -> None:
     first = go_on(alone)
     second = save(alone, first, "cannot", note="broken")["next"]

@@ -132,6 +132,21 @@ def test_what_makes_no_sense_is_told(args: list[str], message: str) -> None:
     assert isinstance(done.exception, CranfieldError) and message in str(done.exception)
 
 
+@pytest.mark.parametrize("missing", ["qrels", "a.run"])
+def test_it_does_not_start_without_the_files_it_is_to_show(tmp_path: Path, missing: str) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n")
+    (tmp_path / "a.run").write_text("1 Q0 a 1 1 a\n")
+    (tmp_path / missing).unlink()
+    process = cranfield("serve", "--port", "0", "--qrels", str(tmp_path / "qrels"), str(tmp_path / "a.run"))
+    printed, said = process.communicate(timeout=20)
+    assert process.returncode == 2 and missing in said and "Traceback" not in said and not printed
+
+
+def test_a_folder_that_is_no_workspace_is_told_with_what_to_do(tmp_path: Path) -> None:
+    with pytest.raises(CranfieldError, match=r"no workspace.*cranfield init.*--qrels QRELS RUN"):
+        set_up(str(tmp_path))
+
+
 def test_it_can_be_served_by_https(folder: Path, tmp_path: Path) -> None:
     import shutil
     import ssl

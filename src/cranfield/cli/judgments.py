@@ -50,6 +50,7 @@ def command() -> None:
     type=click.Choice(["trec", "sampled", "jsonl", "csv"]),
     help="qrels (trec, sampled), or the whole history (jsonl, csv). [default: by the name of the file, else trec]",
 )
+@click.option("--all-events", is_flag=True, help="Gold pairs and repeats too, marked, in a history.")
 @click.option("-o", "--output", metavar="FILE", default="-", show_default=True, help="The file to write.")
 @click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
 def export(
@@ -65,6 +66,7 @@ def export(
     sample: str | None,
     conflicts: str | None,
     format_: str | None,
+    all_events: bool,
     output: str,
     quiet: bool,
 ) -> None:
@@ -75,7 +77,7 @@ def export(
     qrels with five columns, for xinfAP and infNDCG.
 
     A file that ends with .jsonl or .csv gets the history: every event with assessor, times and notes. It can be
-    imported again.
+    imported again; --all-events makes it complete, with gold pairs and repeats.
 
     \b
     Example:
@@ -85,7 +87,7 @@ def export(
     """
     from cranfield.formats import read_qrels
     from cranfield.judging import export_qrels, open_log, write_history
-    from cranfield.judging.exporting import sampled_by
+    from cranfield.judging.exporting import number_of_events, sampled_by
     from cranfield.judgments.provenance import write_judgments
     from cranfield.opening import writing
     from cranfield.report.judging import conflicts_table, exported_text
@@ -93,10 +95,16 @@ def export(
     kind = format_ or ("jsonl" if output.endswith(".jsonl") else "csv" if output.endswith(".csv") else None)
     with open_log(log, create=False) as known:
         if kind in ("jsonl", "csv"):
-            n = write_history(known, output, kind)
+            n = write_history(known, output, kind, all_events)
+            kept_out = number_of_events(known) - n
             if not quiet:
-                click.echo(f"{n:,} events of {known.name}.", err=True)
+                more = (
+                    f" {kept_out:,} of gold pairs and repeats left out; --all-events takes them in." if kept_out else ""
+                )
+                click.echo(f"{n:,} events of {known.name}.{more}", err=True)
             return
+        if all_events:
+            raise InputError("--all-events is for a history: a file that ends with .jsonl or .csv, or --format.")
         strategy = sampled_by(known)
         if sample is None and (kind == "sampled" or (kind is None and strategy is not None)):
             why = f"the pool was sampled ({strategy})" if strategy else "--format sampled"

@@ -309,7 +309,8 @@ class Desk:
                 """,
                 self.assessor,
             )
-            return [Item(query, doc, place, length, 0, *state) for query, doc, place, length, *state in rows]
+            left = {query: self._left(at, query) for query in dict.fromkeys(query for query, *_ in rows)}
+            return [Item(query, doc, place, length, left[query], *state) for query, doc, place, length, *state in rows]
 
         return self.log.read(work)
 

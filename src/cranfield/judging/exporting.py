@@ -1,6 +1,7 @@
 """Judgments out of the log: qrels by a rule, qrels of a sample with five columns, and the whole history.
 
-Repeats and gold pairs are never among qrels. "Cannot judge" is no grade: such a pair is unjudged.
+Repeats and gold pairs are never among qrels, and in a history only if asked for. "Cannot judge" is no grade: such a
+pair is unjudged.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cranfield.collection import Qrels
@@ -86,15 +87,17 @@ def export_qrels(
     for (query, doc), grade in adjudicated.items():
         assert grade is not None
         grades.setdefault(query, {})[doc] = grade
-    notes = _notes(log, pairs, judged, adjudicated, assessors, with_models)
+    graded = {(one.query, one.doc) for one in judged} | set(adjudicated)
+    cannot = _cannot(log, pairs) - graded
+    notes = _notes(log, pairs, cannot, adjudicated, assessors, with_models)
     if merged is not None and len(merged.panel.assessors) > 1:
         notes += merged.notes
     waiting = [(p.query, p.doc) for p in pairs if p.gold is None and p.doc not in grades.get(p.query, {})]
     if unjudged and sample is None:
         for query, doc in waiting:
             grades.setdefault(query, {})[doc] = UNJUDGED
-    elif waiting:
-        notes.append(f"{counted(len(waiting), 'pair')} without a judgment not in the output.")
+    elif untold := [pair for pair in waiting if pair not in cannot]:  # what nobody could judge is told above
+        notes.append(f"{counted(len(untold), 'pair')} without a judgment not in the output.")
     qrels = _qrels(log.topics(), grades, log.name) if sample is None else _sampled(sample, grades, notes)
     described = (
         "the grade of the only assessor" if merged is None else merged.described
@@ -129,13 +132,28 @@ def sampled_by(log: JudgmentLog) -> str | None:
     return None
 
 
-def write_history(log: JudgmentLog, path: PathLike, format: str = "jsonl") -> int:
-    """Write the whole log, event by event, as JSON lines or CSV; how many there are. It can be imported again."""
+def write_history(log: JudgmentLog, path: PathLike, format: str = "jsonl", all_events: bool = False) -> int:
+    """Write the log, event by event, as JSON lines or CSV; how many there are. It can be imported again.
+
+    What was done with gold pairs and repeats is left out unless `all_events` is set; then it is marked: `gold` is the
+    grade that is known, `again` says that a document was shown a second time.
+    """
     if format not in ("jsonl", "csv"):
         raise InputError(f"no format {format!r} for a history: expected jsonl or csv.")
     gold = {(pair.query, pair.doc): pair.gold for pair in log.pairs() if pair.gold is not None}
+    first = header(log.settings.scale.to_dicts(), **({"all_events": True} if all_events else {}))
+    chosen = (
+        event
+        for event in log.events()
+        if all_events or (not event.again and (event.query or "", event.doc or "") not in gold)
+    )
     with writing(path) as out:
-        return write_events(log.events(), out, format, header(log.settings.scale.to_dicts()), gold)
+        return write_events(chosen, out, format, first, gold)
+
+
+def number_of_events(log: JudgmentLog) -> int:
+    """How many events a log has, those of gold pairs and repeats among them."""
+    return int(log.read(lambda at: at.value("SELECT COUNT(*) FROM events")))
 
 
 def header(grades: Any, **more: Any) -> dict[str, Any]:
@@ -263,7 +281,7 @@ def _sampled(sample: Qrels, grades: Mapping[str, Mapping[str, float]], notes: li
 def _notes(
     log: JudgmentLog,
     pairs: Sequence[Pair],
-    judged: Sequence[Judgment],
+    cannot: Set[tuple[str, str]],
     adjudicated: Mapping[tuple[str, str], float | None],
     assessors: Sequence[str] | None,
     with_models: bool,
@@ -271,21 +289,25 @@ def _notes(
     every = log.judgments()
     gold = sum(pair.gold is not None for pair in pairs)
     again = sum(one.again for one in every)
-    cannot = {(one.query, one.doc) for one in every if one.kind == "cannot" and not one.again}
-    graded = {(one.query, one.doc) for one in judged} | set(adjudicated)
     models = sorted({one.assessor for one in every} & log.models()) if assessors is None and not with_models else []
     found = []
     if gold:
         found.append(f"{counted(gold, 'gold pair')} left out.")
     if again:
         found.append(f"{counted(again, 'repeat')} left out.")
-    if cannot - graded:
-        found.append(f"{counted(len(cannot - graded), 'pair')} that nobody could judge: no grade, not 0.")
+    if cannot:
+        found.append(f"{counted(len(cannot), 'pair')} that nobody could judge: no grade, not 0.")
     if models:
         found.append(f"judgments by a model left out ({listed(models)}); --with-models takes them in.")
     if adjudicated:
         found.append(f"{counted(len(adjudicated), 'pair')} adjudicated: that grade wins.")
     return found
+
+
+def _cannot(log: JudgmentLog, pairs: Sequence[Pair]) -> set[tuple[str, str]]:
+    """The pairs that somebody could not judge."""
+    plain = {(pair.query, pair.doc) for pair in pairs if pair.gold is None}
+    return plain & {(one.query, one.doc) for one in log.judgments() if one.kind == "cannot" and not one.again}
 
 
 def _disagreements(

@@ -73,11 +73,12 @@ def import_judgments(
     else:
         content = _from_qrels(path, checked_assessor(assessor), None if kind == "qrels" else kind, grade_words)
     _fit_scale(log, content.scale, str(path))
+    keys = frozenset(event.key for event in content.events)
     new = pairs = outdated = 0
     _keep_gold(log, content.gold)
     for start in range(0, len(content.events), BATCH):
         some = content.events[start : start + BATCH]
-        counts = log.write(lambda at, some=some: _record(at, some, content.places, str(path)))  # type: ignore[misc]
+        counts = log.write(lambda at, some=some: _record(at, some, content.places, keys, str(path)))  # type: ignore[misc]
         new, pairs, outdated = new + counts[0], pairs + counts[1], outdated + counts[2]
     names = tuple(dict.fromkeys(event.assessor for event in content.events))
     for name in names if is_model else ():
@@ -212,7 +213,9 @@ def _keep_gold(log: JudgmentLog, gold: Mapping[str, Mapping[str, float]]) -> Non
         log.add_gold({query: docs for query, docs in new.items() if docs})
 
 
-def _record(at: Connection, events: Sequence[Event], places: Mapping[str, int], file: str) -> tuple[int, int, int]:
+def _record(
+    at: Connection, events: Sequence[Event], places: Mapping[str, int], keys: frozenset[str], file: str
+) -> tuple[int, int, int]:
     """Record some events; how many were new, how many of their pairs, and how many were changed since."""
     new = outdated = 0
     scale, today = load_settings(at).scale, now()
@@ -233,7 +236,7 @@ def _record(at: Connection, events: Sequence[Event], places: Mapping[str, int], 
         record_event(at, complete)
         new += not known
         if known and complete.kind == "judge" and not complete.again:
-            outdated += _is_outdated(at, complete)
+            outdated += _is_outdated(at, complete, keys)
     return new, pairs, outdated
 
 
@@ -264,7 +267,17 @@ def _complete(at: Connection, event: Event, place: int | None, today: str) -> Ev
     return replace(event, **given)
 
 
-def _is_outdated(at: Connection, event: Event) -> bool:
+def _is_outdated(at: Connection, event: Event, keys: frozenset[str]) -> bool:
+    """Whether a judgment was changed since by something that is not in the file: its own undo is no news."""
     pair = at.value("SELECT pair FROM pairs WHERE query = ? AND doc = ?", event.query, event.doc)
     state = state_in(at, pair, event.assessor)
-    return (state.kind, state.grade) != ("judge", event.grade)
+    if (state.kind, state.grade) == ("judge", event.grade):
+        return False
+    later = at.rows(
+        """
+        SELECT l.key FROM events l JOIN events e ON l.pair = e.pair AND l.assessor = e.assessor AND l.again = e.again
+        WHERE e.key = ? AND l.recorded_at >= e.recorded_at AND l.kind IN ('judge', 'cannot', 'skip', 'undo')
+        """,
+        event.key,
+    )
+    return any(key not in keys for (key,) in later)

@@ -38,7 +38,7 @@ class AssessorProgress:
     judged: int
     cannot: int
     skipped: int
-    left: int | None  # in topics that were begun or assigned; None where there is none
+    left: int | None  # in assigned topics, or in all where none is assigned; None for who has nothing to do
     seconds: float | None  # for one judgment, the median
     per_hour: float | None
     hours_left: float | None
@@ -53,6 +53,20 @@ class Progress:
 
     topics: tuple[TopicProgress, ...]
     assessors: tuple[AssessorProgress, ...]
+    wanted: int = 0  # judgments that are still to be made, over all topics
+    is_dealt: bool = False  # whether topics are given to people
+
+    @property
+    def hours_left(self) -> float | None:
+        """How long it takes at this pace; None as long as no pace is known.
+
+        Where topics are given to people, the slowest decides; else all who judge share what is left.
+        """
+        own = [one for one in self.assessors if not one.is_model]
+        if self.is_dealt:
+            return max((one.hours_left for one in own if one.hours_left is not None), default=None)
+        pace = sum(one.per_hour for one in own if one.per_hour is not None)
+        return self.wanted / pace if pace else None
 
     @property
     def pairs(self) -> int:
@@ -73,7 +87,7 @@ class Progress:
 
 def progress(log: JudgmentLog) -> Progress:
     """How far every topic and every assessor is. Gold pairs and repeats are counted apart."""
-    return Progress(log.read(_topics), _assessors(log))
+    return Progress(log.read(_topics), _assessors(log), log.read(_wanted), log.read(_is_dealt))
 
 
 def agreement(log: JudgmentLog, rel: float = 1.0, resamples: int = 0) -> dict[str, Any]:
@@ -200,8 +214,20 @@ def _pace(at: Connection) -> dict[str, float]:
     return {name: sorted(own)[len(own) // 2] / 1000 for name, own in times.items()}
 
 
+def _wanted(at: Connection) -> int:
+    """Judgments that pairs are still to get."""
+    return int(at.value("SELECT COALESCE(SUM(wanted - judged), 0) FROM pairs WHERE gold IS NULL AND judged < wanted"))
+
+
+def _is_dealt(at: Connection) -> bool:
+    return at.value("SELECT 1 FROM assignments LIMIT 1") is not None
+
+
 def _left(at: Connection) -> dict[str, int]:
-    """What is left for each assessor: of topics that were begun, and of those that are assigned and were not."""
+    """What is left for each assessor: of topics that were begun, and of those that were not.
+
+    Where nothing is assigned to anybody, whoever has begun may judge every topic.
+    """
     begun = at.rows(
         "SELECT assessor, SUM(CASE WHEN status IN ('open', 'waiting') THEN 1 ELSE 0 END) FROM places GROUP BY assessor"
     )
@@ -210,6 +236,18 @@ def _left(at: Connection) -> dict[str, int]:
         SELECT a.assessor, COUNT(*) FROM assignments a
         JOIN pairs p ON p.query = a.query AND p.wanted > a.seat AND p.judged < p.wanted
         WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.assessor = a.assessor AND o.query = a.query)
+        GROUP BY a.assessor
+        """
+        if _is_dealt(at)
+        else """
+        SELECT a.assessor, COUNT(*) FROM (SELECT DISTINCT assessor FROM orders) a
+        CROSS JOIN pairs p
+        WHERE p.judged < p.wanted
+            AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.assessor = a.assessor AND o.query = p.query)
+            AND NOT EXISTS (
+                SELECT 1 FROM states s
+                WHERE s.pair = p.pair AND s.assessor = a.assessor AND s.kind IN ('judge', 'cannot')
+            )
         GROUP BY a.assessor
         """
     )

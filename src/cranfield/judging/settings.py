@@ -12,6 +12,17 @@ from cranfield.records import record
 
 HOLD = 900.0  # seconds
 
+# as TREC tells its assessors (Voorhees and Harman, TREC: Experiment and Evaluation in Information Retrieval, 2005)
+USUAL_GUIDELINES = """\
+Imagine that you write a report on the topic. A document is relevant if you would use any of it in the report, even \
+one sentence.
+
+Judge each document by itself: what other documents say, and whether you have seen the same before, does not \
+count. Judge by what the topic asks for, not by whether words of the topic are there.
+
+Choose the grade whose definition fits best; be the same to the last document as to the first. Choose "Cannot judge" \
+if a document is broken or not to be understood: it is no grade. Skip what you want to come back to."""
+
 
 @record
 class Settings:

@@ -6,9 +6,11 @@ import os
 import socket
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.errors import CranfieldError, MissingExtra
+from cranfield.errors import CranfieldError, InputError, MissingExtra
+from cranfield.opening import Input
 from cranfield.records import entity
 from cranfield.web.security import Doors
 
@@ -52,13 +54,38 @@ def set_up(
 
     _check_extra()
     doors = Doors(host, tuple(names))
+    if workspace is not None:
+        _check_workspace(workspace)
     opened = open_workspace(workspace) if workspace is not None else None
     if opened is None and (coordinator is not None or not doors.is_local):
         raise CranfieldError("accounts are kept in a workspace: without one, serve on 127.0.0.1 only.")
+    _check_files([*([] if qrels is None else [qrels]), *runs])
     room = _room(opened, log, watch)
     accounts, invitation = _accounts(opened, room, doors, coordinator)
     app = make_app(opened, qrels=qrels, runs=runs, room=room, accounts=accounts, doors=doors, alone=assessor)
     return Bench(app, doors, room is not None, accounts is not None, invitation)
+
+
+def _check_workspace(folder: str) -> None:
+    from cranfield.workspace import FILE
+
+    place = Path(folder)
+    if (place.is_dir() and not (place / FILE).exists()) or not place.exists():
+        what = f"no workspace, there is no {FILE} in it" if place.is_dir() else "there is no such folder"
+        raise InputError(
+            f"{what}. 'cranfield init' makes a workspace, 'cranfield demo' an example; "
+            "runs are explored without one: cranfield serve --qrels QRELS RUN...",
+            folder,
+        )
+
+
+def _check_files(files: Sequence[str]) -> None:
+    """See that files are there and can be read before anything is served."""
+    for file in files:
+        if file == "-":
+            raise InputError("standard input can be read only once: name a file.")
+        with Input(file):
+            pass
 
 
 def _room(workspace: Workspace | None, log: str | None, watch: Watch | None) -> Room | None:

@@ -21,7 +21,7 @@ from cranfield.opening import display_name, expand
 from cranfield.records import entity, record
 from cranfield.scores import distinct_names
 from cranfield.web.explore.kept import Kept, key_of
-from cranfield.web.judge.room import _library as library_of
+from cranfield.web.judge.room import library_of
 from cranfield.web.library import stamp_of
 from cranfield.web.site import Served
 from cranfield.workspace import Collection, Given, Workspace

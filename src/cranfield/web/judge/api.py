@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from cranfield.judging import Desk, Trace
 from cranfield.judging.keys import ACTIONS
+from cranfield.judging.settings import USUAL_GUIDELINES
 from cranfield.web.asking import Asked, bad, field, missing
 from cranfield.web.judge.room import Room
 from cranfield.web.pages import endpoint
@@ -37,7 +38,7 @@ def about(request: Request) -> dict[str, Any]:
         "assessor": request.state.user.name,
         "grades": settings.scale.to_dicts(),
         "actions": [{"name": one.name, "keys": one.keys, "label": one.label, "about": one.about} for one in ACTIONS],
-        "guidelines": settings.guidelines,
+        "guidelines": settings.guidelines or USUAL_GUIDELINES,
         "search": room.has_search,
         "version": f"web {version('cranfield')}",
     }

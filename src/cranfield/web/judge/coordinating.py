@@ -59,11 +59,10 @@ def progress_page(request: Request) -> Page:
         "agreement": figures,
     }
     titles = {topic.query: room.topic(topic.query).title for topic in state.topics}
-    hours = [one.hours_left for one in state.assessors if one.hours_left]
     more = {
         "titles": titles,
         "figures": [(TITLES[name], figures[name]) for name in AGREEMENT if name in figures],
-        "hours": max(hours, default=None),
+        "hours": state.hours_left,
         "settings": room.log.settings,
     }
     return Page("progress.html", value, "Progress", more)

@@ -152,7 +152,10 @@ def _coordinating() -> dict[str, Any]:
             "Qrels by a rule", RULE | {"format": choice("trec", "sampled")}, kind="text/plain", answer=TEXT
         ),
         "/api/judgments/history": get(
-            "Every act", {"format": choice("jsonl", "csv")}, kind="application/x-ndjson", answer=TEXT
+            "Every act; those with gold pairs and repeats if asked for",
+            {"format": choice("jsonl", "csv"), "all_events": FLAG},
+            kind="application/x-ndjson",
+            answer=TEXT,
         ),
         "/api/judgments/import": post("Take up judgments", FILE, parameters=imported, takes=OCTETS, answer=TAKEN),
         "/api/judgments/pool": post("Take up a pool", FILE, takes=OCTETS, answer=TAKEN),

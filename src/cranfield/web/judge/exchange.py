@@ -103,8 +103,9 @@ def _exported(room: Room, asked: Asked, is_sampled: bool = False) -> Exported:
 
 def history(request: Request) -> Response:
     """Every event with assessor, times and notes, as JSON lines or CSV; it can be imported again."""
-    kind = Asked(request).choice("format", ("jsonl", "csv"), "jsonl")
-    content = _written(lambda path: write_history(room_of(request).log, path, kind))
+    asked = Asked(request)
+    kind, every = asked.choice("format", ("jsonl", "csv"), "jsonl"), asked.flag("all_events")
+    content = _written(lambda path: write_history(room_of(request).log, path, kind, every))
     types = {"jsonl": "application/x-ndjson", "csv": "text/csv; charset=utf-8"}
     return _download(content, f"history.{kind}", types[kind])
 

@@ -189,7 +189,7 @@ def open_room(workspace: Workspace, log: str | None = None, watch: Watch | None 
         return Room(
             opened,
             workspace.topics(collection) if collection.has_topics else (),
-            _library(workspace, collection, watch or iter),
+            library_of(workspace, collection, watch or iter),
             search=_searching(workspace, collection, wanted.search),
             feed=_feed(opened, workspace, collection, wanted),
             sample=None if wanted.sample is None else workspace.located(wanted.sample),
@@ -261,7 +261,7 @@ class _Nothing:
         return None
 
 
-def _library(workspace: Workspace, collection: Collection, watch: Watch) -> Shelf:
+def library_of(workspace: Workspace, collection: Collection, watch: Watch = iter) -> Shelf:
     """The documents of a collection, kept in the workspace."""
     if collection.documents is None:
         return _Nothing()
