@@ -22,7 +22,7 @@ UTF8_BOM = b"\xef\xbb\xbf"
 # as long as they are fixed: an id may well begin with 'BZh'
 _MAGIC = {
     "gzip": re.compile(rb"\x1f\x8b\x08"),
-    "compress": re.compile(rb"\x1f\x9d"),
+    "compress": re.compile(rb"\x1f\x9d[\x09-\x10\x89-\x90]"),
     "bzip2": re.compile(rb"BZh[1-9](1AY&SY|\x17rE8P\x90)"),
     "xz": re.compile(rb"\xfd7zXZ\x00"),
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from cranfield.collection import Qrels, Run
 from cranfield.errors import CranfieldError, FormatError, InputError
 from cranfield.formats import files, read_qrels, read_run, write_qrels, write_run
+from cranfield.opening import _compression
 
 RUN = Run.from_rows(["q1", "q1", "q2"], ["d1", "d2", "d1"], [1.5, 2.5, 0.1], name="bm25")
 QRELS = Qrels.from_rows(["q1", "q1", "q2"], ["d1", "d2", "d1"], [1, 0, 2.5])
@@ -31,7 +32,10 @@ COLUMN = (
     .filter(lambda b: not set(b) & set(WHITE))
     .map(lambda b: b.decode("utf-8", "surrogateescape"))
 )
-QUERY_COLUMN = COLUMN.filter(lambda text: not text.startswith(("#", "\ufeff")))
+# a file that begins with such an id is taken for a comment, a mark or a compressed one
+QUERY_COLUMN = COLUMN.filter(
+    lambda text: not text.startswith(("#", "\ufeff")) and _compression(text.encode("utf-8", "surrogateescape")) is None
+)
 LINE = (
     st.binary(min_size=1, max_size=6)
     .filter(lambda b: not set(b) & set(b"\n\r"))

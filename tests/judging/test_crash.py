@@ -55,7 +55,10 @@ threads = [threading.Thread(target=judge, args=(f"judge{i}",), daemon=True) for 
 def killed(place: str, seed: int) -> list[list[str]]:
     """Judge for a moment and be killed; what was confirmed until then."""
     process = subprocess.Popen(
-        [sys.executable, "-c", JUDGING, place, str(seed), str(JUDGES)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", JUDGING, place, str(seed), str(JUDGES)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,  # what the first line's reading ahead had kept, communicate() would not see
     )
     assert process.stdout is not None and process.stderr is not None
     first = process.stdout.readline()  # under load from here on
