@@ -37,10 +37,17 @@ def test_what_is_wrong_is_said(cranfield: Cranfield, tmp_path: Path) -> None:
     for args, says in (
         (("index", tmp_path / "none.jsonl", "-o", tmp_path / "index"), "none.jsonl"),
         (("index", tmp_path / "docs.jsonl", "-o", tmp_path / "i", "--stemmer", "elvish"), "no stemmer for 'elvish'"),
+        (("index", tmp_path / "docs.jsonl", "-o", tmp_path / "i", "--fields", "text,autor"), "has the field 'autor'"),
+        (("index", tmp_path / "docs.jsonl", "-o", tmp_path / "i", "--fields", ","), "--fields names none"),
         (("search", tmp_path / "index", tmp_path / "topics.jsonl"), "there is no such folder"),
         (("search", tmp_path, tmp_path / "topics.jsonl"), "it has no index.json"),
         (("search", tmp_path, tmp_path / "topics.jsonl", "--system", "bm26"), "no system 'bm26'"),
     ):
         failed = cranfield(*args)
         assert failed.code == 2 and says in failed.err
+    for engine in ("tantivy", "sqlite"):
+        place = tmp_path / engine
+        failed = cranfield("index", tmp_path / "docs.jsonl", "-o", place, "--engine", engine, "--fields", "autor")
+        assert failed.code == 2 and "no document has the field 'autor'; there are title, text." in failed.err
+        assert not place.exists()
     assert not (tmp_path / "i").exists()

@@ -65,7 +65,7 @@ def command(
     """
     from cranfield.analysis import Analysis
     from cranfield.lab.collections import open_collection
-    from cranfield.lab.engines import Again, Options
+    from cranfield.lab.engines import Again, Options, with_fields
     from cranfield.lab.engines.embedded import built
     from cranfield.wording import counted
 
@@ -75,8 +75,10 @@ def command(
         for note in chosen.notes:
             click.echo(f"Note: {note}", err=True)
 
-    documents = Again(lambda: progress(chosen.documents(), None, "indexing"))
     wanted = [field.strip() for field in fields.split(",") if field.strip()]
+    if not wanted:
+        raise InputError("--fields names none; expected some, such as title,text.")
+    documents = Again(lambda: with_fields(progress(chosen.documents(), None, "indexing"), wanted, collection))
     if not url.startswith("embedded:"):
         if (stemmer, stop_words) != ("english", "english"):
             raise InputError("--stemmer and --stop-words are for our own index: --engine embedded.")

@@ -21,8 +21,8 @@ from cranfield.formats import read_run
 from cranfield.formats.files import RUN_WRITERS
 from cranfield.fusion import fuse
 from cranfield.fusion.recipe import recipe_of
-from cranfield.lab.engines import Again, masked, open_engine
-from cranfield.lab.index import build
+from cranfield.lab.engines import Again, masked, open_engine, with_fields
+from cranfield.lab.engines.embedded import built
 from cranfield.lab.systems import system_named
 from cranfield.opening import writing
 from cranfield.report import comparison as comparing
@@ -44,7 +44,8 @@ def make_index(task: Task, into: Path) -> Notes:
     settings = task["settings"]
     collection = Collection(**settings["source"])
     analysis = Analysis(settings["stemmer"], settings["stop_words"])
-    made = build(HERE.documents(collection), analysis, settings["fields"], str(collection.documents))
+    source, fields = str(collection.documents), settings["fields"]
+    made = built(with_fields(HERE.documents(collection), fields, source), analysis, fields, source)
     if not made.docs:
         raise CranfieldError(f"{collection.documents}: there is no document.")
     made.save(into / "index")
@@ -82,8 +83,9 @@ def make_engine(task: Task, into: Path) -> Notes:
     notes: Notes = []
     try:
         if settings["indexed"] and not progress.indexed:
-            documents = Again(lambda: HERE.documents(Collection(**settings["documents"])))
-            done = engine.index(documents, settings["indexed"])
+            collection, fields = Collection(**settings["documents"]), settings["indexed"]
+            source = str(collection.documents)
+            done = engine.index(Again(lambda: with_fields(HERE.documents(collection), fields, source)), fields)
             notes = [f"{doc!r} refused by the engine: {why}." for doc, why in done.failed[:1]]
             notes += [f"{counted(len(done.failed), 'document')} refused in all."] if len(done.failed) > 1 else []
             if done.dropped:

@@ -253,6 +253,27 @@ class Again(Iterable[Document]):
         return iter(self.make())
 
 
+def with_fields(documents: Iterable[Document], wanted: Sequence[str], source: str = "") -> Iterator[Document]:
+    """Documents, and an error behind the last one if a field that is wanted was in none of them.
+
+    >>> documents = [Document("a", "bells", fields={"author": "Ann"})]
+    >>> list(with_fields(documents, ["text", "autor"], "docs.jsonl"))
+    Traceback (most recent call last):
+    cranfield.errors.InputError: docs.jsonl: no document has the field 'autor'; there are title, text, author.
+    """
+    missing, met = set(wanted) - set(FIELDS), dict.fromkeys(FIELDS)
+    are_any = False
+    for document in documents:
+        are_any = True
+        if missing:
+            missing -= document.fields.keys()
+            met |= dict.fromkeys(document.fields)
+        yield document
+    if missing and are_any:
+        what = listed([field for field in wanted if field in missing])
+        raise InputError(f"no document has the field {what}; there are {', '.join(met)}.", source or None)
+
+
 @record
 class Begun:
     """How far an interrupted attempt got: how many documents it has indexed, and their digest."""
