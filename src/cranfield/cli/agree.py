@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from cranfield.choices import QRELS_FORMATS, RUN_FORMATS
-from cranfield.cli.options import echo, grade_words_option, on_terminal, progress, split_measures, width
-from cranfield.formats import read_qrels
+from cranfield.cli.options import echo, grade_words_option, judgments_of, on_terminal, progress, split_measures, width
 from cranfield.judgments.agreement import Design, agree
 from cranfield.judgments.assessors import read_assessors
 from cranfield.judgments.scales import parse_scale
@@ -104,7 +103,7 @@ def command(
     assessors = read_assessors(
         qrels,
         models,
-        lambda path: read_qrels(path, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate),
+        lambda path: judgments_of(path, qrels_format, grade_words, on_duplicate),
         least=1 if qrels else 2,  # a person alone is told that there is nobody to agree with
     )
     found = agree(

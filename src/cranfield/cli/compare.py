@@ -15,6 +15,7 @@ from cranfield.cli.options import (
     format_options,
     grade_words_option,
     join_options,
+    judgments_of,
     measures_option,
     on_terminal,
     progress,
@@ -229,14 +230,14 @@ def _one_collection(
 
 def evaluated(collection: Collection, measures: Sequence[str], reading: Mapping[str, Any]) -> Scores:
     """The scores of a collection's runs; what is below the first ten documents is kept, for curves."""
-    from cranfield.formats import read_qrels, read_run
+    from cranfield.formats import read_run
     from cranfield.scores import Evaluator
 
     options = dict(reading)
     run_format, words, jobs = options.pop("run_format"), options.pop("grade_words"), options.pop("jobs") or cores()
     on_duplicate, against = options["on_duplicate"], options.pop("against")
     evaluator = Evaluator(
-        read_qrels(collection.qrels, options.pop("qrels_format"), grade_words=words, on_duplicate=on_duplicate),
+        judgments_of(collection.qrels, options.pop("qrels_format"), words, on_duplicate),
         measures or MEASURES,
         against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,
         **options,

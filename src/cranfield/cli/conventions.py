@@ -8,12 +8,20 @@ from typing import Any, get_args
 import click
 
 from cranfield.choices import OnDuplicate
-from cranfield.cli.options import echo, extras_options, format_options, grade_words_option, on_terminal, width
+from cranfield.cli.options import (
+    echo,
+    extras_options,
+    format_options,
+    grade_words_option,
+    judgments_of,
+    on_terminal,
+    width,
+)
 from cranfield.collection import Qrels, Run
 from cranfield.comparing_tools import compare_tools_on
 from cranfield.conventions import TOOLS
 from cranfield.errors import InputError
-from cranfield.formats import read_qrels, read_run
+from cranfield.formats import read_run
 from cranfield.report import conventions
 
 
@@ -73,7 +81,7 @@ def command(
     baseline = read_run(against, run_format, on_duplicate=on_duplicate or "error") if against else None
 
     def read(rule: OnDuplicate) -> tuple[Qrels, Run]:
-        judgments = read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=rule)
+        judgments = judgments_of(qrels, qrels_format, grade_words, rule)
         return judgments, read_run(run, run_format, on_duplicate=rule)
 
     comparison = compare_tools_on(

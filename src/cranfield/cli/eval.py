@@ -16,6 +16,7 @@ from cranfield.cli.options import (
     format_options,
     grade_words_option,
     join_options,
+    judgments_of,
     mean_options,
     measures_option,
     on_terminal,
@@ -81,6 +82,7 @@ def command(
     """Evaluate runs against judgments.
 
     Files may be of any format and compressed; `-` is standard input. Several runs make one table.
+    QRELS may be a collection by name and folder, such as cacm:DIR (`cranfield collections`).
 
     \b
     Example:
@@ -93,7 +95,7 @@ def command(
     jobs = jobs or cores()
     joined = () if tool else runs
     with ahead.reading(qrels, joined, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs):
-        from cranfield.formats import read_qrels, read_run
+        from cranfield.formats import read_run
 
         if tool is not None and _is_untold("on_duplicate"):
             from cranfield.conventions import TOOLS
@@ -101,7 +103,7 @@ def command(
             on_duplicate = TOOLS[tool].on_duplicate
         evaluator = _evaluator(
             tool,
-            read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate),
+            judgments_of(qrels, qrels_format, grade_words, on_duplicate),
             split_measures(measures),
             on_duplicate=on_duplicate,
             against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,

@@ -14,6 +14,7 @@ from cranfield.cli.options import (
     format_options,
     grade_words_option,
     join_options,
+    judgments_of,
     mean_options,
     on_terminal,
     split_measures,
@@ -22,7 +23,7 @@ from cranfield.cli.options import (
 from cranfield.conventions import TOOLS
 from cranfield.errors import InputError
 from cranfield.explaining import JOINING, explain
-from cranfield.formats import read_qrels, read_run
+from cranfield.formats import read_run
 from cranfield.measures import parse_measures
 from cranfield.report import explanation
 
@@ -81,7 +82,7 @@ def command(
     """
     if [qrels, run, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
-    judgments = read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate)
+    judgments = judgments_of(qrels, qrels_format, grade_words, on_duplicate)
     ranking = read_run(run, run_format, on_duplicate=on_duplicate)
     named = parse_measures(split_measures([measure]))
     conventions["against"] = read_run(against, run_format, on_duplicate=on_duplicate) if against else None

@@ -9,9 +9,9 @@ from typing import Any
 import click
 
 from cranfield.choices import QRELS_FORMATS, RUN_FORMATS
-from cranfield.cli.options import split_measures
+from cranfield.cli.options import judgments_of, split_measures
 from cranfield.errors import CranfieldError, InputError, MeasureError
-from cranfield.formats import read_qrels, read_run, write_run
+from cranfield.formats import read_run, write_run
 from cranfield.formats.values import decimal
 from cranfield.fusion import METHODS, NORMS, CrossFit, Fit, cross_fuse, fit, fuse
 from cranfield.fusion.recipe import as_runs, recipe_of
@@ -114,7 +114,7 @@ def command(
     if qrels is None:
         fused = fuse(given, named.method.name, **chosen)
     else:
-        judged = read_qrels(qrels, qrels_format, on_duplicate=on_duplicate)
+        judged = judgments_of(qrels, qrels_format, on_duplicate=on_duplicate)
         how = {**chosen, "measure": _measure(measure), "step": step, "rel": rel}
         if folds is None:
             learned = fit(judged, given, named.method.name, **how)

@@ -15,6 +15,7 @@ from cranfield.cli.options import (
     format_options,
     grade_words_option,
     join_options,
+    judgments_of,
     on_terminal,
     progress,
     split_measures,
@@ -103,13 +104,13 @@ def command(
         raise InputError("'-' is named twice, but there is only one standard input.")
     jobs = jobs or cores()
     with ahead.reading(qrels, runs, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs):
-        from cranfield.formats import read_qrels, read_run
+        from cranfield.formats import read_run
         from cranfield.scores import Evaluator
         from cranfield.stats.gate import Rule, gate_scores
 
         rule = Rule(max_drop, alpha, require_proof, correction)
         evaluator = Evaluator(
-            read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate),
+            judgments_of(qrels, qrels_format, grade_words, on_duplicate),
             split_measures(measures) or USUAL,
             on_duplicate=on_duplicate,
             against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,

@@ -6,8 +6,8 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeVar, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
@@ -25,8 +25,36 @@ from cranfield.choices import (
 )
 from cranfield.errors import InputError, MeasureError
 
+if TYPE_CHECKING:
+    from cranfield.collection import Qrels
+
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
+
+
+def judgments_of(
+    place: str, format: str | None, grade_words: Mapping[str, float] = GRADE_WORDS, on_duplicate: OnDuplicate = "error"
+) -> Qrels:
+    """The judgments of a file, or of a collection by name and folder (`cacm:DIR`), what is odd about which is said."""
+    from cranfield.formats import read_qrels
+
+    # without a colon it is no name, and the collections need not be loaded
+    if ":" in place and not os.path.exists(place):
+        from cranfield.lab.collections import is_named, open_collection
+
+        if is_named(place):
+            if format is not None:
+                raise InputError(f"--qrels-format {format} is for files; {place} has a format of its own.")
+            collection = open_collection(place)
+            judgments = collection.qrels()
+            context = click.get_current_context()
+            said = context.meta.setdefault(__name__, set())  # some commands read them again for another convention
+            if not context.params.get("quiet") and place not in said:
+                said.add(place)
+                for note in collection.notes:
+                    click.echo(f"Note: {note}", err=True)
+            return judgments
+    return read_qrels(place, format, grade_words=grade_words, on_duplicate=on_duplicate)
 
 
 def measures_option(function: F) -> F:

@@ -15,6 +15,7 @@ from cranfield.cli.options import (
     format_options,
     grade_words_option,
     join_options,
+    judgments_of,
     mean_options,
     progress,
     split_measures,
@@ -172,7 +173,7 @@ def _evaluated(
 ) -> tuple[Scores, str | None]:
     """The scores to draw, and which run is the baseline, if one is named."""
     from cranfield.choices import DEFAULT_MEASURES
-    from cranfield.formats import read_qrels, read_run
+    from cranfield.formats import read_run
     from cranfield.scores import Evaluator
 
     if len(files) < 2:
@@ -185,7 +186,7 @@ def _evaluated(
     usual = DEFAULT_MEASURES[:-1] if kind == "correlation" else USUAL
     duplicates = options["on_duplicate"]
     evaluator = Evaluator(
-        read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=duplicates),
+        judgments_of(qrels, qrels_format, grade_words, duplicates),
         USUAL if kind in FROM_RANKINGS else named or usual,
         against=read_run(against, run_format, on_duplicate=duplicates) if against else None,
         **options,

@@ -14,6 +14,7 @@ from cranfield.cli.options import (
     echo,
     format_options,
     grade_words_option,
+    judgments_of,
     on_terminal,
     progress,
     split_measures,
@@ -113,7 +114,7 @@ def command(
       cranfield pool-report qrels.txt bm25.run lm.run tfidf.run -o pool.html
       cranfield pool-report qrels.txt *.run --depth 10 --group-by '^[^_]+' -m AP --format json
     """
-    from cranfield.formats import read_qrels, read_run
+    from cranfield.formats import read_run
     from cranfield.pooling.diagnosis import MEASURES, diagnose
     from cranfield.pooling.reading import require_apart
     from cranfield.report.page import require_pictures
@@ -123,7 +124,7 @@ def command(
     if output is not None:
         require_apart([output], [qrels, *runs, groups])
         require_pictures()
-    judgments = read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate)
+    judgments = judgments_of(qrels, qrels_format, grade_words, on_duplicate)
     read = (read_run(run, run_format, on_duplicate=on_duplicate) for run in runs)
     diagnosis = diagnose(
         judgments,

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from cranfield.choices import OnDuplicate
-from cranfield.cli.options import echo, format_options, grade_words_option, on_terminal, width
+from cranfield.cli.options import echo, format_options, grade_words_option, judgments_of, on_terminal, width
 from cranfield.cli.pool_report import given_groups, pool_options
 from cranfield.errors import InputError
 
@@ -78,7 +78,7 @@ def command(
       cranfield recall-estimate qrels.txt bm25.run dense.run --external citations.qrels
       cranfield recall-estimate qrels.txt *.run --group-by '^(bm25|dense)' --sample sample.qrels --docs 100000
     """
-    from cranfield.formats import read_qrels, read_run
+    from cranfield.formats import read_run
     from cranfield.pooling.contributions import PooledRuns
     from cranfield.pooling.recall import recall_estimate
     from cranfield.report.recall import as_json, as_text
@@ -86,7 +86,7 @@ def command(
     if [qrels, *runs, sample, external, groups].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
     judgments, *others = (
-        None if file is None else read_qrels(file, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate)
+        None if file is None else judgments_of(file, qrels_format, grade_words, on_duplicate)
         for file in (qrels, sample, external)
     )
     pooled = None

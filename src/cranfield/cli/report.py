@@ -17,6 +17,7 @@ from cranfield.cli.options import (
     format_options,
     grade_words_option,
     join_options,
+    judgments_of,
     mean_options,
     measures_option,
     progress,
@@ -82,7 +83,7 @@ def command(
       cranfield report qrels.txt bm25.run lm.run --baseline bm25.run --topics topics.xml --documents documents.jsonl
       cranfield report qrels.txt bm25.run lm.run --costs bench.json
     """
-    from cranfield.formats import read_qrels, read_run
+    from cranfield.formats import read_run
     from cranfield.report.costs import read_costs
     from cranfield.report.page import report, require_pictures
     from cranfield.scores import Evaluator
@@ -94,7 +95,7 @@ def command(
     measured = None if costs is None else read_costs(costs)
     duplicates = conventions["on_duplicate"]
     evaluator = Evaluator(
-        read_qrels(qrels, qrels_format, grade_words=grade_words, on_duplicate=duplicates),
+        judgments_of(qrels, qrels_format, grade_words, duplicates),
         split_measures(measures) or DEFAULT_MEASURES,
         against=read_run(against, run_format, on_duplicate=duplicates) if against else None,
         seed=seed,

@@ -9,10 +9,9 @@ from typing import Any, TypeVar
 import click
 
 from cranfield.choices import QRELS_FORMATS, OnDuplicate
-from cranfield.cli.options import grade_words_option
+from cranfield.cli.options import grade_words_option, judgments_of
 from cranfield.collection import Qrels
 from cranfield.errors import InputError
-from cranfield.formats import read_qrels
 from cranfield.judgments.provenance import Provenance, inherited, read_provenance, write_judgments
 from cranfield.judgments.selecting import Selected
 
@@ -50,7 +49,7 @@ def rel_option(function: F) -> F:
 
 def reader(qrels_format: str | None, grade_words: Mapping[str, float], on_duplicate: OnDuplicate) -> Reader:
     """A function that reads a file as asked for."""
-    return lambda path: read_qrels(path, qrels_format, grade_words=grade_words, on_duplicate=on_duplicate)
+    return lambda path: judgments_of(path, qrels_format, grade_words, on_duplicate)
 
 
 def keep_inputs(output: str | None, files: Iterable[str | None]) -> None:
