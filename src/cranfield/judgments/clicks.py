@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import math
 from collections.abc import Iterator, Mapping, Sequence
-from statistics import NormalDist
 from typing import Any, Literal
 
 from cranfield.collection import Origin, Qrels
@@ -16,6 +14,7 @@ from cranfield.formats.values import any_id, any_number
 from cranfield.judgments.provenance import CLICKS, Provenance, Source
 from cranfield.opening import Input, PathLike, display_name
 from cranfield.records import entity, record
+from cranfield.stats.shares import wilson
 from cranfield.wording import counted, listed
 
 Rule = Literal["wilson", "ctr"]
@@ -86,19 +85,6 @@ class ClickRule:
             low, high = wilson(clicks, impressions, self.level)
         reached = sum(low >= threshold for threshold in self.thresholds)
         return None if not reached and high >= self.thresholds[0] else float(reached)
-
-
-def wilson(hits: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval of a share.
-
-    >>> low, high = wilson(8, 10)
-    >>> round(low, 4), round(high, 4)
-    (0.4902, 0.9433)
-    """
-    z = NormalDist().inv_cdf((1 + level) / 2)
-    share, square = hits / n, z * z / n
-    middle, half = share + square / 2, z * math.sqrt(share * (1 - share) / n + square / (4 * n))
-    return (middle - half) / (1 + square), (middle + half) / (1 + square)
 
 
 @entity

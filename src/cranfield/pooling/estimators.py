@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.averages import Interval
 from cranfield.collection import Floats, Ints
 from cranfield.errors import CranfieldError
+from cranfield.stats.shares import wilson
 
 Kind = Literal["clopper-pearson", "wilson"]
 
@@ -37,7 +38,7 @@ def share_interval(found: float, n: float, level: float = 0.95, kind: Kind = "cl
         raise CranfieldError(f"{found:g} of {n:g} is no share: expected a number from 0 to the size of the sample.")
     if n == 0:
         return Interval(0.0, 1.0, level)
-    low, high = (_clopper_pearson if kind == "clopper-pearson" else _wilson)(found, n, level)
+    low, high = (_clopper_pearson if kind == "clopper-pearson" else wilson)(found, n, level)
     return Interval(low, high, level)
 
 
@@ -48,13 +49,6 @@ def _clopper_pearson(found: float, n: float, level: float) -> tuple[float, float
     low = 0.0 if found == 0 else float(betaincinv(found, n - found + 1, tail))
     high = 1.0 if found == n else float(betaincinv(found + 1, n - found, 1 - tail))
     return low, high
-
-
-def _wilson(found: float, n: float, level: float) -> tuple[float, float]:
-    z, p = _normal_quantile(level), found / n
-    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return (0.0 if found == 0 else max(middle - half, 0.0)), (1.0 if found == n else min(middle + half, 1.0))
 
 
 def sample_size(
