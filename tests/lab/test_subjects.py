@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -121,16 +123,25 @@ def test_options_are_for_all_or_for_one_by_name() -> None:
     assert Given().common.retries == 0
 
 
+def in_the_end(asked: Callable[[], bool]) -> bool:
+    """Whether it is so within some time: while others read or write much, the system may keep a page for a moment."""
+    for _ in range(100):
+        if asked():
+            return True
+        time.sleep(0.05)
+    return False
+
+
 def test_files_are_dropped_from_memory_where_the_system_lets_them(tmp_path: Path) -> None:
     (tmp_path / "index").mkdir()
     (tmp_path / "index" / "postings").write_bytes(b"x" * 100_000)
-    can = dropped(tmp_path / "index")
+    can = in_the_end(lambda: dropped(tmp_path / "index"))
     open_engine(f"embedded:{tmp_path}/own").index(DOCUMENTS)
     (one,) = subjects_named(["bm25"], str(tmp_path / "own")).values()
     with using(one.start) as search:
         search("lamps")
     # what was opened and let go of is no longer mapped, so that it goes like any other file
     del search
-    assert one.forget() == can
+    assert in_the_end(one.forget) == can
     assert not dropped(tmp_path / "none")
     assert (tmp_path / "index" / "postings").read_bytes() == b"x" * 100_000
