@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, InputError
-from cranfield.formats import as_run
+from cranfield.formats import as_qrels, as_run
+from cranfield.judged import judge
 from cranfield.pooling.contributions import (
     PooledRuns,
     contributions_of_groups,
@@ -48,6 +49,42 @@ def test_a_depth_that_is_given_is_taken_as_it_is() -> None:
     pooled = PooledRuns.of(DEPTH_3, runs_of_t(), depth=5)
     assert (pooled.depth, pooled.depth_is) == (5, "given")
     assert sum(topic.pooled_unjudged for topic in topic_pools(pooled)) == len({"d4", "d5", "d9", "d11"})
+
+
+@settings(max_examples=50, deadline=None)
+@given(seed=st.integers(0, 9_999), depth=st.integers(1, 12))
+def test_runs_that_are_joined_already_are_pooled_alike_and_read_only_where_something_is_not_judged(
+    seed: int, depth: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    runs = [
+        as_run({q: dict(zip(rng.permutation(DOCS)[:9], rng.integers(0, 4, 9), strict=True)) for q in "ab"}, name=name)
+        for name in "xyz"
+    ]
+    qrels = as_qrels({q: {doc: int(rng.integers(-1, 3)) for doc in rng.permutation(DOCS)[:7]} for q in "ab"})
+    joins = [judge(qrels, run) for run in runs]
+    asked = []
+
+    def first(r: int, query: str, depth: int) -> list[str]:
+        asked.append((r, query))
+        return joins[r].ranking(joins[r].queries.index(query))[:depth]
+
+    expected = PooledRuns.of(qrels, runs, depth=depth)
+    for kept in (None, 2):  # hits below a rank may be left out: then more is asked for
+        found = PooledRuns.of_joins(qrels, runs, [join.down_to(kept) for join in joins], first, depth=depth)
+        for own, other in zip((*found.lists, *found.ranks), (*expected.lists, *expected.ranks), strict=True):
+            assert own.tolist() == other.tolist()
+        assert found.topic.tolist() == expected.topic.tolist() and found.notes == expected.notes
+        np.testing.assert_array_equal(found.grade, expected.grade)
+    asked.clear()
+    PooledRuns.of_joins(qrels, runs, joins, first, depth=depth)
+    lacking = [
+        (r, query)
+        for r, join in enumerate(joins)
+        for i, query in enumerate(join.queries)
+        if not set(join.ranking(i)[:depth]) <= qrels.judged[i].keys()
+    ]
+    assert asked == lacking
 
 
 def test_everything_judged_is_a_pool_as_deep_as_the_longest_list() -> None:

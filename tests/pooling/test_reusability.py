@@ -21,7 +21,7 @@ from cranfield.collection import Qrels, Run
 from cranfield.formats import as_qrels, as_run, read_qrels, read_run
 from cranfield.judged import judge
 from cranfield.pooling.contributions import PooledRuns
-from cranfield.pooling.reduced import Reevaluation, ranks, taus, verdicts
+from cranfield.pooling.reduced import Reevaluation, _quick_t_tests, _t_tests, ranks, taus, verdicts
 from cranfield.pooling.reusability import LeftOut, leave_out
 from cranfield.scores import evaluate
 from cranfield.stats.correlation import tau_ap
@@ -249,6 +249,29 @@ def test_all_pairs_at_once_are_tested_as_one_by_one(seed: int, n: int, m: int) -
     p = adjust([one.pvalue for one in tested], "holm")
     expected = [int(np.sign(one.estimate)) if one_p <= 0.05 else 0 for one, one_p in zip(tested, p, strict=True)]
     assert verdicts(values, 1).signs.tolist() == expected
+
+
+@pytest.mark.parametrize("n", [2, 3, 50])
+def test_tests_by_covariances_say_what_those_of_differences_say(n: int) -> None:
+    rng = np.random.default_rng(n)
+    values = rng.random((12, n))
+    values[3] = values[2]  # identical
+    values[4] = values[2] + 0.25  # a constant difference
+    values[5] = values[2] + 1e-9 * rng.random(n)  # a difference that variances cannot show
+    values[6:8] = 0.0
+    one, other = np.triu_indices(len(values), 1)
+    quick, exact = _quick_t_tests(values, one, other), _t_tests(values, one, other)
+    for found, expected in zip(quick, exact, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-15)
+    tested = [t_test(values[i], values[j]) for i, j in zip(one, other, strict=True)]
+    np.testing.assert_allclose(exact[1], [test.pvalue for test in tested], rtol=1e-9, atol=1e-15)
+
+
+def test_a_p_value_that_is_all_but_alpha_is_looked_at_with_care() -> None:
+    values = np.random.default_rng(1).random((2, 30))
+    p = t_test(values[0], values[1]).pvalue
+    assert verdicts(values, 1, alpha=p).significant == 1
+    assert verdicts(values, 1, alpha=p * (1 - 1e-12)).significant == 0
 
 
 def test_a_measure_that_does_not_rank_runs_is_refused() -> None:

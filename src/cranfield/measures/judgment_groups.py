@@ -110,7 +110,7 @@ class _OverGroups(Measure):
             for hit, term, grade in zip(hits.tolist(), measure.terms(shown).tolist(), shown.grade, strict=True):
                 if grade >= measure.lowest_relevant:
                     groups[hit].append(part.name)
-                    added[hit].append(f"{term / whole:.4g}")
+                    added[hit].append(f"{term / whole if whole else 0.0:.4g}")
         columns = {"relevant to": groups, f"added to {measure.name}_j": added}
         return {name: np.array([", ".join(cell) for cell in column], dtype=object) for name, column in columns.items()}
 

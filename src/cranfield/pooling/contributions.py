@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -69,16 +69,46 @@ class PooledRuns:
         if depth is not None and depth < 1:
             raise CranfieldError(f"depth {depth}: expected a whole number of at least 1.")
         joins = tuple(judge(judgments, run) for run in known)
-        full = [judged_depth(join) for join in joins]
-        at, how, pooled = (depth, "given", (True,) * len(known)) if depth is not None else _inferred(joins, full)
-        numbers = _Numbers(judgments)
-        parts = [numbers.of(run, join, at) for run, join in zip(known, joins, strict=True)]
+
+        def first(r: int, query: str, depth: int) -> Sequence[str]:
+            return first_documents(known[r], known[r].position[query], depth)
+
+        return cls.of_joins(judgments, known, joins, first, depth=depth, groups=groups, rel=rel)
+
+    @classmethod
+    def of_joins(
+        cls,
+        qrels: Qrels,
+        runs: Sequence[Run],
+        joins: Sequence[JudgedRun],
+        first: Callable[[int, str, int], Sequence[str]],
+        *,
+        judged: Sequence[int | None] | None = None,
+        depth: int | None = None,
+        groups: Mapping[str, str] | str | None = None,
+        rel: float = 1,
+        watch: Any = None,
+    ) -> PooledRuns:
+        """The same of runs that are joined already, of which nothing but the names is looked at.
+
+        `first` gives the first documents of a run, told by its place, for a query, down to a depth; it is called where
+        some of them are not among the hits. `judged` is the `judged_depth` of each join, if that is known; `watch`
+        is called as by `leave_out`.
+        """
+        full = [judged_depth(join) for join in joins] if judged is None else judged
+        at, how, pooled = (depth, "given", (True,) * len(joins)) if depth is not None else _inferred(joins, full)
+        numbers = _Numbers(qrels)
+        places = range(len(joins))
+        parts = [
+            numbers.of(joins[r], at, partial(first, r))
+            for r in (places if watch is None else watch(places, len(joins), "runs pooled"))
+        ]
         topic, grade = numbers.columns()
         return cls(
-            qrels=judgments,
-            runs=known,
-            joins=joins,
-            groups=grouped([run.name for run in known], groups),
+            qrels=qrels,
+            runs=tuple(runs),
+            joins=tuple(joins),
+            groups=grouped([run.name for run in runs], groups),
             depth=at,
             depth_is=how,
             pooled=pooled,
@@ -87,7 +117,7 @@ class PooledRuns:
             grade=grade,
             lists=tuple(numbered for numbered, _ in parts),
             ranks=tuple(ranks for _, ranks in parts),
-            notes=tuple(_notes(judgments, known, joins, pooled)),
+            notes=tuple(_notes(qrels, runs, joins, pooled)),
         )
 
     @property
@@ -240,30 +270,37 @@ class _Numbers:
 
     def __init__(self, qrels: Qrels) -> None:
         self.qrels = qrels
-        starts = qrels.starts_of_ideal.tolist()
-        self.known: list[dict[str, int]] = [
-            {doc: start + k for k, doc in enumerate(judged)}
-            for start, judged in zip(starts[:-1], qrels.judged, strict=True)
-        ]
-        self.next = starts[-1]
+        self.known: dict[int, dict[str, int]] = {}  # by topic, where documents had to be looked up
+        self.next = int(qrels.starts_of_ideal[-1])
         self.others: list[int] = []  # the topic of each document that is not in the qrels
 
-    def of(self, run: Run, join: JudgedRun, depth: int) -> tuple[Ints, Ints]:
+    def of(self, join: JudgedRun, depth: int, first: Callable[[str, int], Sequence[str]]) -> tuple[Ints, Ints]:
         """The numbers and ranks of a run's documents down to a depth."""
-        numbers: list[int] = []
         sizes = np.minimum(join.retrieved, depth)
-        for i in np.flatnonzero(sizes).tolist():
-            known = self.known[i]
-            for doc in first_documents(run, run.position[join.queries[i]], depth):
-                number = known.get(doc)
-                if number is None:
-                    number = known[doc] = self.next
-                    self.next += 1
-                    self.others.append(i)
-                numbers.append(number)
         starts = np.cumsum(sizes) - sizes
         ranks = np.arange(int(sizes.sum())) - np.repeat(starts, sizes) + 1
-        return np.array(numbers, dtype=np.int64), ranks
+        numbers = np.full(len(ranks), -1, dtype=np.int64)
+        hits = np.flatnonzero(join.rank <= depth)
+        topic = join.query[hits]
+        numbers[starts[topic] + join.rank[hits] - 1] = join.ideal_starts[topic] + join.doc[hits]
+        gaps = np.flatnonzero(numbers < 0)
+        topic = np.searchsorted(starts, gaps, "right") - 1
+        for i in np.unique(topic).tolist():
+            own = gaps[topic == i]
+            docs = first(join.queries[i], depth)
+            numbers[own] = [self._number(i, docs[rank - 1]) for rank in ranks[own].tolist()]
+        return numbers, ranks
+
+    def _number(self, i: int, doc: str) -> int:
+        known = self.known.get(i)
+        if known is None:
+            start = int(self.qrels.starts_of_ideal[i])
+            known = self.known[i] = {judged: start + k for k, judged in enumerate(self.qrels.judged[i])}
+        if doc not in known:
+            known[doc] = self.next
+            self.next += 1
+            self.others.append(i)
+        return known[doc]
 
     def columns(self) -> tuple[Ints, Floats]:
         """The topic and the grade of each document."""

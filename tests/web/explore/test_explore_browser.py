@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from cranfield.web import make_app
+from cranfield.web.explore import pooling, visiting
 from cranfield.workspace import open_workspace
 from tests.web.conftest import serving
 from tests.web.explore.conftest import lay_out
@@ -191,3 +193,30 @@ def test_tables_are_worked_by_keyboard(page: Any) -> None:
     assert page.evaluate("document.activeElement.classList.contains('sort')")
     outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
     assert outline != "none"
+
+
+def test_a_page_that_is_not_complete_completes_itself(
+    chromium: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going, leave_out = threading.Event(), pooling.leave_out
+
+    def slowly(*given: Any, **options: Any) -> Any:
+        going.wait(30)
+        return leave_out(*given, **options)
+
+    monkeypatch.setattr(pooling, "leave_out", slowly)
+    monkeypatch.setattr(visiting, "PATIENCE", 0.3)
+    with serving(make_app(open_workspace(lay_out(tmp_path)))) as address:
+        context = chromium.new_context(viewport={"width": 390, "height": 844}, base_url=address)
+        tab = watched(context.new_page())
+        tab.goto("/pool")
+        tab.wait_for_selector("[data-unfinished]")
+        tab.fill("#filter", "l")  # what one does meanwhile is not undone
+        tab.wait_for_url("**filter=l**")
+        assert not tab.query_selector("#standings")
+        going.set()
+        tab.wait_for_selector("#standings")
+        assert not tab.query_selector("[data-unfinished]")
+        assert "filter=l" in tab.url and tab.input_value("#filter") == "l"
+        context.close()
+        assert not tab.complaints

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.collection import Qrels, Run
-from cranfield.formats import as_qrels, as_run, read_qrels, read_run
+from cranfield.formats import as_qrels, as_run, read_qrels, read_run, write_run
+from cranfield.formats.plain_runs import read_plain_run
 from cranfield.judged import Joining, judge
 from cranfield.scores import evaluate
 from cranfield.web.explore.evaluated import evaluated, with_runs
@@ -21,7 +22,7 @@ from cranfield.web.explore.jobs import Job, Jobs, NotYet
 from cranfield.web.explore.kept import Kept, key_of
 from cranfield.web.explore.material import Finder, Nothing
 from cranfield.web.explore.packing import pack, unpack
-from cranfield.web.explore.rankings import Ranking, Rankings, packed
+from cranfield.web.explore.rankings import Ranking, Rankings, packed, packed_plain
 from cranfield.web.site import Served
 from cranfield.workspace import open_workspace
 from tests.web.explore.conftest import EXAMPLE, RUNS, lay_out
@@ -75,6 +76,38 @@ def test_rules_for_ties_that_look_at_judgments_do_so_here(ties: str) -> None:
     qrels = as_qrels({"q": {"b": 2, "a": 1}})
     ranking = Ranking(packed(run, Joining(ties=ties), qrels))  # type: ignore[arg-type]
     assert [one.doc for one in ranking.part("q")] == judge(qrels, run, ties=ties).ranking(0)
+
+
+PLAIN_IDS = st.text(alphabet="abc/<é\udcff", min_size=1, max_size=6)
+PLAIN = st.dictionaries(
+    PLAIN_IDS, st.dictionaries(PLAIN_IDS, st.integers(0, 4).map(float), min_size=1, max_size=8), min_size=1, max_size=4
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(PLAIN, st.sampled_from(["trec", "expected", "doc-ascending", "input-order"]))
+def test_a_plain_run_is_packed_to_the_same_ranking(
+    tmp_path_factory: pytest.TempPathFactory, lists: dict[str, dict[str, float]], ties: str
+) -> None:
+    place = tmp_path_factory.mktemp("plain") / "a.run"
+    write_run(as_run(lists), place, "trec")
+    plain, joining = read_plain_run(place, "trec"), Joining(ties=ties)  # type: ignore[arg-type]
+    assert plain is not None
+    content = packed_plain(plain, joining)
+    assert content is not None
+    quick = Ranking(content)
+    careful = Ranking(packed(read_run(place, "trec"), joining, Qrels.from_rows([], [], [])))
+    assert quick.queries.keys() == careful.queries.keys() and quick.tag == careful.tag
+    for query, docs in lists.items():
+        assert quick.part(query) == careful.part(query) and quick.docs(query, 3) == careful.docs(query, 3)
+        for doc in docs:
+            assert sorted(map(repr, quick.find(doc))) == sorted(map(repr, careful.find(doc)))
+
+
+def test_rules_for_ties_that_ask_for_more_are_left_to_the_join() -> None:
+    plain = read_plain_run(EXAMPLE / "bm25.run")
+    assert plain is not None
+    assert all(packed_plain(plain, Joining(ties=ties)) is None for ties in ("rank-column", "best", "worst"))
 
 
 def test_the_run_of_a_topic_is_evaluated_like_the_whole_run() -> None:
@@ -221,12 +254,13 @@ def test_the_same_work_is_done_once_and_who_is_impatient_is_told_how_far_it_is()
         for _ in job.watch(range(3), 3, "things"):
             times.append(1)
             if len(times) == 2:
+                job.so_far = "two of three"
                 going.wait(5)
         return "done"
 
     with pytest.raises(NotYet) as told:
         jobs.result("key", work, 0.05)
-    assert told.value.of == 3 and told.value.what == "things"
+    assert told.value.of == 3 and told.value.what == "things" and told.value.so_far == "two of three"
     going.set()
     assert jobs.result("key", work, 5) == "done" and len(times) == 3
 

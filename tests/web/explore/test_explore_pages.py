@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+import os
 import re
+import threading
+import time
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -18,8 +21,9 @@ from cranfield.report.catalogue import record
 from cranfield.scores import evaluate
 from cranfield.stats.compare import compare
 from cranfield.web import make_app
-from cranfield.web.explore import NAV, PAGES, openapi
-from cranfield.web.site import User
+from cranfield.web.explore import NAV, PAGES, openapi, pooling, visiting
+from cranfield.web.explore.visiting import Explorer
+from cranfield.web.site import Served, User
 from cranfield.workspace import open_workspace
 from tests.web.conftest import client_of
 from tests.web.explore.conftest import EXAMPLE, RUNS, lay_out
@@ -212,6 +216,28 @@ def test_an_explanation_is_that_of_the_library(client: Any, measure: str) -> Non
     ]
 
 
+def test_every_measure_is_explained_or_it_is_said_what_it_lacks(client: Any) -> None:
+    from cranfield.report.catalogue import families, usual
+
+    kinds = [kind for family in families().values() for kind in family]
+    names = {str(usual(kind)) for kind in kinds}
+    is_long = bool(os.environ.get("CRANFIELD_SOAK"))
+    values = [0, 1, 0.5, "x"] if is_long else [0]
+    usual_ones = () if is_long else ("gain", "judged_only", "repeats")
+    parameters = [(kind.name, own) for kind in kinds for own in kind.parameters if own not in usual_ones]
+    names |= {f"{name}({own}={value})" for name, own in parameters for value in values}
+    explained = set()
+    for name in sorted(names):
+        answer = client.get("/explain.json", params={"query": "5", "system": "lsi", "measure": name})
+        assert answer.status_code in (200, 400), name
+        explained |= {name} if answer.status_code == 200 else set()
+        assert answer.status_code == 200 or len(answer.json()["error"]) > 10
+    # all but those that need another run, facts, lengths, or judgments of another kind
+    assert len(explained & {str(usual(kind)) for kind in kinds}) >= len(kinds) - 25
+    page = client.get("/explain", params={"query": "5", "system": "lsi", "measure": "GroupRprecMult(multiple=0)"})
+    assert page.status_code == 200
+
+
 def test_a_document_tells_who_retrieved_it_where(client: Any) -> None:
     found = client.get("/document.json?doc=b003&query=1&rows=1000").json()
     runs = {name: read_run(EXAMPLE / f"{name}.run").to_dict() for name in RUNS}
@@ -224,6 +250,74 @@ def test_a_document_tells_who_retrieved_it_where(client: Any) -> None:
         assert row["rank"] == (ranked.index("b003") + 1 if "b003" in own else None)
         assert row["score"] == own.get("b003")
     assert found["document"]["title"] == "Mending a flat at the roadside"
+
+
+def test_a_document_is_found_in_all_runs_before_any_is_read(place: Path) -> None:
+    explorer = Explorer(Served(open_workspace(place)))
+    found = explorer.finder.find()
+    read = dict(explorer.read(found, found.systems, 30))
+    for doc in ("b003", "b120", "nowhere"):
+        known = [(name, one.query, one.rank) for name, ranking in read.items() for one in ranking.find(doc)]
+        searched = explorer.search(found, doc, 30)
+        assert sorted(known) == sorted((name, one.query, one.rank) for name, one in searched)
+        assert all(one.score is None for _, one in searched)
+
+
+def test_runs_are_read_as_soon_as_they_are_evaluated(tmp_path: Path) -> None:
+    place = lay_out(tmp_path)
+    with client_of(make_app(open_workspace(place))) as client:
+        assert client.get("/leaderboard").status_code == 200
+        until = time.monotonic() + 20
+        while len(list((place / ".cranfield" / "explore" / "rankings").glob("*.rank"))) < len(RUNS):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+
+def test_a_document_has_its_page_while_runs_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    going, read = threading.Event(), visiting.read_plain_run
+
+    def slowly(*given: Any) -> Any:
+        going.wait(20)
+        return read(*given)
+
+    monkeypatch.setattr(visiting, "read_plain_run", slowly)
+    monkeypatch.setattr(visiting, "BRIEFLY", 0.05)
+    monkeypatch.setattr(visiting, "PATIENCE", 20.0)
+    with client_of(make_app(open_workspace(lay_out(tmp_path)))) as client:
+        early = client.get("/document?doc=b003&query=1").text
+        going.set()
+        complete = client.get("/document.json?doc=b003&query=1").json()
+        late = client.get("/document?doc=b003&query=1").text
+    assert "data-unfinished" in early and "data-unfinished" not in late
+    cells = re.compile(r'<tr><th scope="row"><a href="[^"]*">([^<]*)</a></th><td class="figure">([^<]*)</td>')
+    assert cells.findall(early) == cells.findall(late)  # ranks are there already
+    assert {row["system"]: str(row["rank"] or "–") for row in complete["systems"]["rows"]} == dict(cells.findall(late))
+
+
+def test_what_is_known_of_the_pool_is_shown_while_systems_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    going, leave_out = threading.Event(), pooling.leave_out
+
+    def slowly(*given: Any, watch: Any, **options: Any) -> Any:
+        list(watch(iter([1]), 3, "leaving out"))
+        going.wait(20)
+        return leave_out(*given, watch=watch, **options)
+
+    monkeypatch.setattr(pooling, "leave_out", slowly)
+    with client_of(make_app(open_workspace(lay_out(tmp_path)))) as client:
+        assert client.get("/leaderboard").status_code == 200
+        monkeypatch.setattr(visiting, "PATIENCE", 0.2)
+        until = time.monotonic() + 20
+        while (early := client.get("/pool?sort=tau")).status_code == 202:
+            assert time.monotonic() < until
+        going.set()
+        monkeypatch.setattr(visiting, "PATIENCE", 20.0)
+        late = client.get("/pool?sort=tau").text
+    assert "data-unfinished" in early.text and "etag" not in early.headers
+    assert re.search(r"1 of\s+3\s+systems left out", re.sub(r"<[^>]*>", "", early.text))
+    assert "data-unfinished" not in late and 'id="standings"' in late and 'id="standings"' not in early.text
+    assert early.text.partition('id="pool-topics"')[2] == late.partition('id="pool-topics"')[2]
 
 
 def test_the_pool_is_that_of_a_pool_report(client: Any) -> None:
@@ -416,6 +510,35 @@ def test_who_judged_a_document_is_told(tmp_path: Path) -> None:
         page = client.get("/document?doc=b003").text
     assert [(one["assessor"], one["grade"], one["adjudicated"]) for one in found] == [("ada", 2, 3), ("grace", 0, 3)]
     assert "said ada &lt;b&gt;" in page and "<b>" not in page
+    assert "Nobody has judged it" not in page
+
+
+def test_grades_in_a_file_are_told_apart_from_judgments_in_a_log(tmp_path: Path) -> None:
+    from cranfield.web.judge.room import open_room
+
+    place = lay_out(tmp_path)
+    with client_of(make_app(open_workspace(place))) as client:
+        without_log = client.get("/document?doc=b003&query=1").text
+    (place / "pool.jsonl").write_text('{"pool": {"strategy": "depth"}}\n{"query": "1", "doc": "b003"}\n')
+    with (place / "cranfield.toml").open("a") as out:
+        out.write("[judging]\n")
+    workspace = open_workspace(place)
+    with client_of(make_app(workspace, room=open_room(workspace))) as client:
+        judged = client.get("/document?doc=b003&query=1").text
+        not_judged = client.get("/document?doc=b003&query=5").text
+        everywhere = client.get("/document?doc=b003").text
+        found = client.get("/document.json?doc=b003&query=1").json()["qrels"]
+    topics = sum("b003" in docs for docs in read_qrels(EXAMPLE / "qrels.txt").to_dict().values())
+    assert found == {"file": "qrels.txt", "grade": 3.0, "topics": topics}
+    assert "Graded 3 for topic 1 in qrels.txt. There is no log that tells by whom." in words(without_log)
+    assert "Graded 3 for topic 1 in qrels.txt. Nobody has judged it in this workspace’s log." in words(judged)
+    assert f"Not graded for topic 5 in qrels.txt, but for {topics} other topics." in words(not_judged)
+    assert f"Graded for {topics} topics in qrels.txt, which are listed below." in words(everywhere)
+
+
+def words(page: str) -> str:
+    """What a page says, without its tags."""
+    return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
 def test_without_qrels_systems_are_evaluated_by_the_judgments_being_made(tmp_path: Path) -> None:

@@ -45,6 +45,7 @@ NAV = (
     ("Efficiency", "/efficiency"),
     ("Measures", "/measures"),
 )
+GROUP = "Exploring"
 STATE = "state"  # the field of a form that holds the rest of the address
 PAGES: dict[str, Callable[[Visit], Page]] = {
     "/leaderboard": leaderboard.leaderboard,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.stats.paired import METHODS
+from cranfield.web.explore.answers import ANSWERS
 from cranfield.web.explore.listing import MOST
 from cranfield.web.explore.topics import DEEPEST
 
@@ -115,7 +116,7 @@ def _operation(path: str, about: str, parameters: list[Schema]) -> dict[str, Any
         "summary": about,
         "parameters": parameters,
         "responses": {
-            "200": _answer("What the page shows.", {"type": "object"}),
+            "200": _answer("What the page shows.", ANSWERS[path]),
             "202": _answer("It is being worked out; ask again.", _WAITING),
             "304": {"description": "The same as what If-None-Match names."},
             "400": _answer("This cannot be asked.", _ERROR),
@@ -123,6 +124,7 @@ def _operation(path: str, about: str, parameters: list[Schema]) -> dict[str, Any
             "403": _answer("This is for coordinators.", _ERROR),
             "404": _answer("There is no such thing.", _ERROR),
             "409": _answer("There is nothing to explore yet.", _ERROR),
+            "421": {"description": "This server has another name.", "content": {"text/plain": {"schema": TEXT}}},
         },
     }
 

@@ -38,6 +38,7 @@ def document(visit: Visit) -> Page:
         "doc": doc,
         "document": text,
         "query": query or None,
+        "qrels": _graded(visit, grades, query),
         "judgments": judgments,
         "topics": listing.to_dict(),
         "systems": None if within is None else within.to_dict(),
@@ -49,8 +50,9 @@ def document(visit: Visit) -> Page:
         "within": within,
         "shade": lambda grade: shade(grade, scale),
         "rel": visit.explored.rel,
-        "has_log": visit.request.app.state.site.room is not None,
+        "has_log": visit.request.app.state.site.room is not None and visit.is_judged_here,
         "grade": grades.get(query) if query else None,
+        "ranks": [one.rank for _, one in found.get(query, ())],
         "query_title": visit.title_of(query) if query else "",
     }
     return Page("document.html", value, f"Document {doc}", more)
@@ -59,9 +61,8 @@ def document(visit: Visit) -> Page:
 def _retrieved(visit: Visit, doc: str) -> dict[str, list[tuple[str, Retrieved]]]:
     """By topic: the systems that retrieved the document, and at which rank."""
     found: dict[str, list[tuple[str, Retrieved]]] = {}
-    for name, ranking in visit.rankings():
-        for one in ranking.find(doc):
-            found.setdefault(one.query, []).append((name, one))
+    for name, one in visit.retrieved(doc):
+        found.setdefault(one.query, []).append((name, one))
     return found
 
 
@@ -69,6 +70,15 @@ def _grades(visit: Visit, doc: str) -> dict[str, float]:
     """The grade of the document for each topic that it was judged for."""
     qrels = visit.explored.qrels
     return {query: judged[doc] for query, judged in zip(qrels.queries, qrels.judged, strict=True) if doc in judged}
+
+
+def _graded(visit: Visit, grades: dict[str, float], query: str) -> Row:
+    """What the judgments that systems are evaluated by say of it: where they are from, for how many topics."""
+    return {
+        "file": visit.explored.qrels_file or None,
+        "grade": grades.get(query) if query else None,
+        "topics": len(grades),
+    }
 
 
 def _by_topic(visit: Visit, found: dict[str, list[tuple[str, Retrieved]]], grades: dict[str, float]) -> list[Row]:

@@ -15,9 +15,10 @@ FINISHED = 6  # results that are kept in memory
 class NotYet(Exception):
     """What was asked for is being worked out."""
 
-    def __init__(self, what: str, done: int, of: int) -> None:
-        super().__init__(what)
-        self.what, self.done, self.of = what, done, of
+    def __init__(self, job: Job) -> None:
+        super().__init__(job.what)
+        self.what, self.done, self.of = job.what, job.done, job.of
+        self.so_far = job.so_far
 
 
 class Job:
@@ -27,6 +28,7 @@ class Job:
         self.what = ""
         self.done = 0
         self.of = 0
+        self.so_far: Any = None  # what can be shown already
         self.over = threading.Event()
         self.result: Any = None
         self.error: BaseException | None = None
@@ -56,6 +58,18 @@ class Jobs:
 
     def result(self, key: Hashable, work: Callable[[Job], T], patience: float) -> T:
         """What the work gives; `NotYet` if that takes longer than so many seconds."""
+        job = self.begin(key, work)
+        if not job.over.wait(patience):
+            raise NotYet(job)
+        if job.error is not None:
+            with self._lock, suppress(KeyError):
+                del self._known[key]  # the next one tries again
+            raise job.error
+        result: T = job.result
+        return result
+
+    def begin(self, key: Hashable, work: Callable[[Job], Any]) -> Job:
+        """Have something worked out, unless it is already; nobody need wait for it."""
         with self._lock:
             job = self._known.get(key)
             if job is None:
@@ -63,14 +77,7 @@ class Jobs:
                 threading.Thread(target=job.run, args=(work,), daemon=True).start()
             self._known.move_to_end(key)
             self._forget()
-        if not job.over.wait(patience):
-            raise NotYet(job.what, job.done, job.of)
-        if job.error is not None:
-            with self._lock, suppress(KeyError):
-                del self._known[key]  # the next one tries again
-            raise job.error
-        result: T = job.result
-        return result
+        return job
 
     def _forget(self) -> None:
         over = [key for key, job in self._known.items() if job.over.is_set()]

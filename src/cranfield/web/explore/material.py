@@ -53,6 +53,7 @@ class Explored:
     qrels: Qrels
     qrels_digest: str
     systems: tuple[System, ...]
+    qrels_file: str = ""  # its name; empty where judgments are those that are being made here
     topics: Mapping[str, Topic] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)  # of the evaluation
     measures: tuple[str, ...] = DEFAULT_MEASURES
@@ -167,6 +168,7 @@ class Finder:
             "title": "",
             "qrels": qrels,
             "qrels_digest": digest,
+            "qrels_file": display_name(path),
             "systems": tuple(systems),
             "topics": {},
             "options": {},
@@ -186,6 +188,7 @@ class Finder:
             "title": collection.title or collection.name,
             "qrels": qrels,
             "qrels_digest": digest,
+            "qrels_file": _qrels_file(collection),
             "systems": tuple(systems),
             "topics": self._topics(workspace, collection),
             "topics_stamp": _stamp(workspace, collection, collection.topics) if collection.has_topics else "",
@@ -288,6 +291,12 @@ def _located(workspace: Workspace, measure: str) -> str:
 
 def _of(collection: Collection) -> str:
     return f" of {collection.name}" if collection.name else ""
+
+
+def _qrels_file(collection: Collection) -> str:
+    if not collection.has_qrels:
+        return ""
+    return "the qrels of the collection" if collection.qrels is None else display_name(collection.qrels)
 
 
 def _stamp(workspace: Workspace, collection: Collection, own: str | None) -> str:

@@ -3,40 +3,40 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from cranfield.collection import Run
-from cranfield.judged import NOTHING, Joining, JudgedRun
+from cranfield.formats import read_run
+from cranfield.judged import NOTHING, JudgedRun, judge
 from cranfield.measures import parse_measure
 from cranfield.pooling.contributions import (
     DEPTHS,
     PooledRuns,
-    _inferred,
-    _notes,
-    _Numbers,
+    TopicPool,
     contributions_of_runs,
     judged_depth,
     topic_pools,
 )
-from cranfield.pooling.groups import grouped
-from cranfield.pooling.reusability import Change, LeftOut, Standing, leave_out
+from cranfield.pooling.reusability import Change, LeftOut, Reusability, Standing, leave_out
 from cranfield.report.page.summary import percent
 from cranfield.report.plots.values import number, signed
-from cranfield.streamed import Joiner
-from cranfield.web.explore.jobs import Job
+from cranfield.streamed import Joiner, is_streamable
+from cranfield.stretches import cores, in_parallel
+from cranfield.web.explore.jobs import Job, NotYet
 from cranfield.web.explore.kept import key_of
 from cranfield.web.explore.listing import Heading, Listing, Row
-from cranfield.web.explore.material import Explored
+from cranfield.web.explore.material import Explored, System
 from cranfield.web.explore.visiting import Explorer, Visit, joining_of
 from cranfield.web.pages import Page, as_json
 from cranfield.wording import counted
 
 MEASURES = 2  # by which runs are left out
-MOST_HITS = 8_000_000  # judged documents of all runs that are held at a time: about half a gigabyte
+MOST_HITS = 6_000_000  # judged documents of all runs that are held at a time: about a third of a gigabyte
 CUT = 100  # the rank down to which they are held if there are more
 
 
@@ -60,7 +60,8 @@ def pool(visit: Visit) -> Page:
         "topics": topics.to_dict(),
     }
     more = {"visit": visit, "listing": runs, "topics": topics, "labels": labels, "shown_depths": shown_depths(found)}
-    return Page("pool.html", value, "Pool and reusability", more, tag=visit.tag("pool"))
+    tag = visit.tag("pool") if visit.unfinished is None else None
+    return Page("pool.html", value, "Pool and reusability", more, tag=tag)
 
 
 def _measures(visit: Visit) -> list[str]:
@@ -91,7 +92,14 @@ def _diagnosis(visit: Visit, labels: Sequence[str], depth: int | None) -> dict[s
         explorer.kept.put({key: json.dumps(made).encode()})
         return made
 
-    return explorer.jobs.result(("pool", key), work, visit.patience)
+    try:
+        return explorer.jobs.result(("pool", key), work, visit.patience)
+    except NotYet as error:
+        if error.so_far is None or visit.request.state.as_json:
+            raise
+        visit.unfinished = error
+        so_far: dict[str, Any] = error.so_far
+        return so_far
 
 
 def _runs(explored: Explored) -> list[list[str]]:
@@ -102,12 +110,27 @@ def diagnosed(
     explorer: Explorer, explored: Explored, labels: Sequence[str], depth: int | None, job: Job
 ) -> dict[str, Any]:
     """What there is to say of the pool, without holding whole runs in memory."""
-    joined = _joined(explored, labels, job)
+    with explorer.first():
+        joined = _joined(explored, labels, job)
     pooled = _pooled(explorer, explored, joined, depth, job)
-    found = leave_out(pooled, joined.labels, alpha=explored.alpha, watch=job.watch) if joined.labels else None
+    topics = topic_pools(pooled)
+    made = partial(_told, joined, pooled, topics)
+    if not joined.labels:
+        return made(None)
+    job.so_far = json.loads(as_json(made(None)))
+
+    def watch(items: Iterable[LeftOut], of: int, _: str) -> Iterator[LeftOut]:
+        return job.watch(items, of, "systems left out")
+
+    return made(leave_out(pooled, joined.labels, alpha=explored.alpha, watch=watch))
+
+
+def _told(
+    joined: _Joined, pooled: PooledRuns, topics: Sequence[TopicPool], found: Reusability | None
+) -> dict[str, Any]:
+    """What is known of the pool; of leaving systems out, nothing as long as that is not done."""
     shares = joined.shares(pooled.depth)
     contributions = contributions_of_runs(pooled)
-    topics = topic_pools(pooled)
     return {
         "depth": pooled.depth,
         "depth_is": pooled.depth_is,
@@ -155,7 +178,7 @@ class _Joined:
     def add(self, join: JudgedRun) -> None:
         self.full.append(judged_depth(join))
         self._seen.append({k: _seen(join, k) for k in DEPTHS})
-        self.joins.append(join.down_to(CUT) if self._is_cut else join)
+        self.joins.append(_first_hits(join) if self._is_cut else join)
         if not self._is_cut and sum(len(one.rank) for one in self.joins) > MOST_HITS:
             self._cut()
 
@@ -171,7 +194,7 @@ class _Joined:
 
     def _cut(self) -> None:
         self._is_cut = True
-        self.joins = [join.down_to(CUT) for join in self.joins]
+        self.joins = [_first_hits(join) for join in self.joins]
         deep = [label for label in self.labels if (getattr(parse_measure(label), "cutoff", None) or CUT + 1) > CUT]
         self.labels = [label for label in self.labels if label not in deep]
         if deep:
@@ -179,6 +202,12 @@ class _Joined:
                 f"There are too many judged documents to leave systems out by {', '.join(deep)} here; "
                 f"name a measure with a cutoff up to {CUT}, or use cranfield pool-report."
             )
+
+
+def _first_hits(join: JudgedRun) -> JudgedRun:
+    """The hits of the first ranks; where no two scores are equal, without columns that would say so of each."""
+    cut = join.down_to(CUT)
+    return cut if cut.has_ties else replace(cut, tie_first=cut.rank, tie_size=np.broadcast_to(1, len(cut.rank)))
 
 
 def _seen(join: JudgedRun, k: int) -> tuple[int, int]:
@@ -192,57 +221,38 @@ def _share(seen: int, of: int) -> float | None:
 
 
 def _joined(explored: Explored, labels: Sequence[str], job: Job) -> _Joined:
-    joiner = Joiner(explored.qrels, Joining(), NOTHING)
+    joining = replace(joining_of(explored), missing="zero")  # a topic that a run has nothing for counts
+    joiner = Joiner(explored.qrels, joining, NOTHING)
+
+    def join(system: System) -> JudgedRun:
+        if is_streamable(joining):
+            return joiner.file(system.file, system.format, system.name).judged
+        return judge(explored.qrels, read_run(system.file, system.format, name=system.name), joining)
+
     joined = _Joined(labels)
-    for system in job.watch(explored.systems, len(explored.systems), "runs joined"):
-        joined.add(joiner.file(system.file, system.format, system.name).judged)
+    made = in_parallel(join, explored.systems, cores())
+    for one in job.watch(made, len(explored.systems), "runs joined"):
+        joined.add(one)
     return joined
 
 
 def _pooled(explorer: Explorer, explored: Explored, joined: _Joined, depth: int | None, job: Job) -> PooledRuns:
-    """Judgments and runs, of which only hits and the first documents are kept: whole ones would need gigabytes."""
-    qrels, joins = explored.qrels, joined.joins
-    at, how, is_pooled = (depth, "given", (True,) * len(joins)) if depth else _inferred(joins, joined.full)
-    numbers = _Numbers(qrels)
-    parts, runs = [], []
-    for system, join in zip(job.watch(explored.systems, len(joins), "runs read"), joins, strict=True):
-        run = _first(explorer, explored, system, join, at)
-        parts.append(numbers.of(run, join, at))
-        runs.append(replace(run, docs=run.docs[:0], scores=run.scores[:0], lines=None, starts=run.starts * 0))
-    topic, grade = numbers.columns()
-    return PooledRuns(
-        qrels=qrels,
-        runs=tuple(runs),
-        joins=tuple(joins),
-        groups=grouped([system.name for system in explored.systems], None),
-        depth=at,
-        depth_is=how,
-        pooled=is_pooled,
+    """Judgments and runs, of which only hits are kept: whole ones would need gigabytes."""
+
+    def first(r: int, query: str, depth: int) -> list[str]:
+        return explorer.ranking(explored, explored.systems[r]).docs(query, depth)
+
+    nothing = np.array([], dtype=object), np.array([], dtype=np.float64)
+    return PooledRuns.of_joins(
+        explored.qrels,
+        [Run(system.name, (), np.array([0]), *nothing) for system in explored.systems],
+        joined.joins,
+        first,
+        judged=joined.full,
+        depth=depth,
         rel=explored.rel,
-        topic=topic,
-        grade=grade,
-        lists=tuple(numbered for numbered, _ in parts),
-        ranks=tuple(ranks for _, ranks in parts),
-        notes=tuple(_notes(qrels, runs, joins, is_pooled)),
+        watch=job.watch,
     )
-
-
-def _first(explorer: Explorer, explored: Explored, system: Any, join: JudgedRun, depth: int) -> Run:
-    """The first documents of a run, for the judged topics."""
-    ranking = explorer.ranking(explored, system)
-    queries = [query for query in join.queries if query in ranking.queries]
-    docs: list[str] = []
-    scores: list[float] = []
-    sizes = [0]
-    for query in queries:
-        part = ranking.part(query, 1, depth)
-        docs += [one.doc for one in part]
-        # first documents by rank, whatever rule has settled ties
-        scores += [float(-one.rank) for one in part]
-        sizes.append(len(part))
-    column = np.empty(len(docs), dtype=object)
-    column[:] = docs
-    return Run(system.name, tuple(queries), np.cumsum(np.array(sizes)), column, np.array(scores, dtype=np.float64))
 
 
 def _left_out(side: LeftOut, labels: Sequence[str]) -> list[Row]:

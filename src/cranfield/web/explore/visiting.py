@@ -2,31 +2,40 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from starlette.requests import Request
 
-from cranfield.collection import Document, Topic
+from cranfield.collection import Document, Qrels, Topic
 from cranfield.formats import read_run
-from cranfield.judged import Joining
+from cranfield.formats.plain_runs import read_plain_run
+from cranfield.judged import NOTHING, Joining
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.own import own_name
 from cranfield.scores import Scores
+from cranfield.streamed import Joiner
+from cranfield.stretches import cores, in_parallel
 from cranfield.web.asking import Asked, bad, missing, split
 from cranfield.web.explore.evaluated import Board, evaluated
-from cranfield.web.explore.jobs import Job, Jobs
+from cranfield.web.explore.jobs import Job, Jobs, NotYet
 from cranfield.web.explore.kept import Kept, key_of
 from cranfield.web.explore.material import Explored, Finder, LiveLog, System, is_judged_here, where
-from cranfield.web.explore.rankings import BY_GRADE, Ranking, Rankings, packed
+from cranfield.web.explore.rankings import BY_GRADE, ORDERS, Ranking, Rankings, Retrieved, packed, packed_plain
 from cranfield.web.pages import address
 from cranfield.web.site import Served
 
 MOST_MEASURES = 20
 PATIENCE, LONG_PATIENCE = 2.0, 60.0  # seconds: of people, and of programs
+BRIEFLY = 0.5  # seconds, where a page has something to show already
+AT_ONCE = 2  # runs that are read at a time: each takes memory
+READ_AHEAD = 2 << 30  # bytes of runs that are read before anybody asks
 
 
 class Explorer:
@@ -35,6 +44,8 @@ class Explorer:
     def __init__(self, served: Served) -> None:
         self.served = served
         self.jobs = Jobs()
+        self._nobody_waits = threading.Event()
+        self._nobody_waits.set()
 
     @cached_property
     def kept(self) -> Kept:
@@ -53,37 +64,106 @@ class Explorer:
 
         def work(job: Job) -> Board:
             job.of, job.what = len(explored.systems), "runs evaluated"
-            return evaluated(explored, measures, self.kept, job)
+            board = evaluated(explored, measures, self.kept, job)
+            self._read_ahead(explored, [system for system in explored.systems if system.name not in board.problems])
+            return board
 
         return self.jobs.result(("scores", explored.tag, tuple(measures)), work, patience)
 
     def ranking(self, explored: Explored, system: System) -> Ranking:
         """The ranking of a system, read once."""
 
+        joining = joining_of(explored)
+
         def make() -> bytes:
-            run = read_run(system.file, system.format, name=system.name)
-            return packed(run, joining_of(explored), explored.qrels)
+            plain = read_plain_run(system.file, system.format)
+            found = None if plain is None else packed_plain(plain, joining)
+            if found is not None:
+                return found
+            return packed(read_run(system.file, system.format, name=system.name), joining, explored.qrels)
 
         return self.rankings.get(ranking_key(explored, system), make)
 
     def read(self, explored: Explored, systems: Sequence[System], patience: float) -> Iterator[tuple[str, Ranking]]:
         """The rankings of some systems, one by one; those that were never looked at are all read first."""
+        reading = self._reading(explored, systems)
+        if reading is not None:
+            self.jobs.result(*reading, patience)
+        return ((system.name, self.ranking(explored, system)) for system in systems)
+
+    def search(self, explored: Explored, doc: str, patience: float) -> list[tuple[str, Retrieved]]:
+        """The systems that have a document, with its rank, by going through all runs without keeping anything.
+
+        That takes as long as an evaluation does, and a fraction of the time in which rankings are read and written. Of
+        topics that have neither judgments nor a text nothing is found, and of documents no score.
+        """
+
+        def work(job: Job) -> list[tuple[str, Retrieved]]:
+            systems = explored.systems
+            with self.first():
+                made = in_parallel(_searched(explored, doc), systems, cores())
+                parts = list(job.watch(made, len(systems), "runs searched"))
+            return [(system.name, one) for system, part in zip(systems, parts, strict=True) for one in part]
+
+        return self.jobs.result(("search", explored.tag, doc), work, patience)
+
+    def _reading(
+        self, explored: Explored, systems: Sequence[System], is_ahead: bool = False
+    ) -> tuple[Any, Callable[[Job], None]] | None:
+        """The work of reading runs that were never looked at, by a name for it; None where there are none."""
         lacking = [system for system in systems if not self.rankings.has(ranking_key(explored, system))]
+        if not lacking:
+            return None
+
+        def read_one(system: System) -> None:
+            if is_ahead:
+                self._nobody_waits.wait(LONG_PATIENCE)
+            self.ranking(explored, system)
 
         def work(job: Job) -> None:
-            for system in job.watch(lacking, len(lacking), "runs read"):
-                self.ranking(explored, system)
+            read = in_parallel(read_one, lacking, AT_ONCE)
+            for _ in job.watch(read, len(lacking), "runs read"):
+                pass
 
-        if lacking:
-            key = ("rankings", explored.tag, tuple(system.name for system in systems))
-            self.jobs.result(key, work, patience)
-        return ((system.name, self.ranking(explored, system)) for system in systems)
+        return ("rankings", explored.qrels_digest, tuple(ranking_key(explored, one) for one in systems)), work
+
+    @contextmanager
+    def first(self) -> Iterator[None]:
+        """Work that somebody waits for: as long as it goes on, no further run is read ahead."""
+        self._nobody_waits.clear()
+        try:
+            yield
+        finally:
+            self._nobody_waits.set()
+
+    def _read_ahead(self, explored: Explored, systems: Sequence[System]) -> None:
+        """Begin to read what a topic, a document or the pool will ask for."""
+        with suppress(OSError):  # a file that is gone is told of where it is asked for
+            if sum(os.path.getsize(system.file) for system in systems) > READ_AHEAD:
+                return
+            reading = self._reading(explored, systems, is_ahead=True)
+            if reading is not None:
+                self.jobs.begin(*reading)
 
 
 def joining_of(explored: Explored) -> Joining:
     """How runs are ranked and joined."""
     given = {name: explored.options[name] for name in ("ties", "missing") if name in explored.options}
     return Joining(**given)
+
+
+def _searched(explored: Explored, doc: str) -> Callable[[System], list[Retrieved]]:
+    """Where a run has a document: the hits of a join with judgments that name this document for every topic."""
+    queries = list(dict.fromkeys((*explored.qrels.queries, *explored.topics)))
+    named = Qrels.from_rows(queries, [doc] * len(queries), [1.0] * len(queries))
+    joiner = Joiner(named, replace(joining_of(explored), missing="zero"), NOTHING)
+
+    def search(system: System) -> list[Retrieved]:
+        join = joiner.file(system.file, system.format, system.name).judged
+        hits = zip(join.query.tolist(), join.rank.tolist(), strict=True)
+        return [Retrieved(join.queries[i], doc, rank, None) for i, rank in hits]
+
+    return search
 
 
 def ranking_key(explored: Explored, system: System) -> str:
@@ -100,6 +180,8 @@ class Visit:
         self.request = request
         self.asked = Asked(request)
         self.is_usual = False  # whether the measures asked for are not those to evaluate by
+        self.is_without_texts = False  # as long as documents are being copied
+        self.unfinished: NotYet | None = None  # what the page goes without as yet
 
     @property
     def patience(self) -> float:
@@ -199,6 +281,26 @@ class Visit:
         systems = self.explored.systems if names is None else [self.system(name) for name in names]
         return self.explorer.read(self.explored, systems, self.patience)
 
+    def retrieved(self, doc: str) -> list[tuple[str, Retrieved]]:
+        """The systems that have a document, where; as long as rankings are being read, people are told ranks alone."""
+        explored, explorer = self.explored, self.explorer
+        if joining_of(explored).ties not in ORDERS:
+            return [(name, one) for name, ranking in self.rankings() for one in ranking.find(doc)]
+        with self.making_do() as brief:
+            read = explorer.read(explored, explored.systems, brief)
+            return [(name, one) for name, ranking in read for one in ranking.find(doc)]
+        return explorer.search(explored, doc, self.patience)
+
+    @contextmanager
+    def making_do(self) -> Iterator[float]:
+        """Something that a page for people can be shown without; programs wait for it. Gives the patience to have."""
+        try:
+            yield self.patience if self.request.state.as_json else BRIEFLY
+        except NotYet as error:
+            if self.request.state.as_json:
+                raise
+            self.unfinished = error
+
     def ranking(self, name: str) -> Ranking:
         return next(self.rankings([name]))[1]
 
@@ -223,7 +325,10 @@ class Visit:
             job.what = "documents are being copied"
             return finder.library(name, beside)
 
-        return self.explorer.jobs.result(("library", name, beside is None), work, self.patience)
+        with self.making_do() as brief:
+            return self.explorer.jobs.result(("library", name, beside is None), work, brief)
+        self.is_without_texts = True
+        return None
 
     @property
     def is_judged_here(self) -> bool:

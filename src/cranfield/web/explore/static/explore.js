@@ -6,9 +6,11 @@ const place = document.getElementById("content");
 const said = document.getElementById("said");
 let here = location.pathname + location.search;
 let last = null;
+let again = 0;
 
 async function go(url, how) {
   const target = new URL(url, location.href);
+  clearTimeout(again);
   if (last) last.abort();
   last = new AbortController();
   place.setAttribute("aria-busy", "true");
@@ -38,6 +40,7 @@ async function go(url, how) {
   if (how === "push") history.pushState(null, "", came);
   if (how === "replace") history.replaceState(null, "", came);
   here = came.pathname + came.search;
+  comeBack();
   const counted = place.querySelector("[data-said]");
   if (counted) said.textContent = counted.textContent;
   const part = came.hash && document.getElementById(came.hash.slice(1));
@@ -79,6 +82,13 @@ place.addEventListener("input", (event) => {
   const form = event.target.form;
   soon = setTimeout(() => go(asked(form), "replace"), 200);
 });
+
+/* What is still being worked out comes by itself */
+function comeBack() {
+  clearTimeout(again);
+  if (place.querySelector("[data-unfinished]")) again = setTimeout(() => go(location.href, "replace"), 1000);
+}
+comeBack();
 
 window.addEventListener("popstate", () => {
   if (location.pathname + location.search !== here) go(location.href, "");
