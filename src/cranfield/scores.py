@@ -196,7 +196,7 @@ class Scores:
         """The share of documents without a judgment among the first k, over all queries."""
         judged = self._run(run).judged
         shown = np.minimum(judged.retrieved, k)
-        seen = Judged(cutoff=k).values(judged) * shown
+        seen = np.rint(Judged(cutoff=k).values(judged) * shown)
         return float(1 - seen.sum() / shown.sum()) if shown.sum() else math.nan
 
     def n(self, run: str | None = None) -> int:
@@ -496,7 +496,9 @@ class Evaluator:
         # a generator for each query, so that no other query changes what is drawn for it
         rngs = [np.random.default_rng([self.seed, *id_bytes(query)]) for query in judged.queries]
         drawn = np.array([measure.values(judged.shuffled(rngs)) for _ in range(SAMPLES)])
-        return drawn.mean(axis=0), drawn.std(axis=0, ddof=1) / math.sqrt(SAMPLES)
+        # added one after the other, and as it is where all are alike, so that no other query changes a bit
+        mean = np.where((drawn == drawn[0]).all(axis=0), drawn[0], _added(drawn) / SAMPLES)
+        return mean, np.sqrt(_added((drawn - mean) ** 2) / (SAMPLES - 1)) / math.sqrt(SAMPLES)
 
     def _conventions(self) -> dict[str, Any]:
         joining = self.joining
@@ -819,6 +821,12 @@ def _of_queries(judged: JudgedRun, wanted: set[str]) -> JudgedRun:
         tied_docs=judged.tied_docs[at],
         float32_tied_docs=judged.float32_tied_docs[at],
     )
+
+
+def _added(rows: Floats) -> Floats:
+    """The sum of each column, as a plain loop adds it; `sum` adds otherwise where there is only one column."""
+    sums: Floats = np.add.accumulate(rows, axis=0)[-1]
+    return sums
 
 
 def _cumulated(sizes: Any) -> Any:
