@@ -1,7 +1,7 @@
 """How quickly the workbench answers judges: 50 of them at once, each judging every 2 s for a minute, and how much
 memory the server takes. The workspace has 143 systems × 50 topics × 1000 documents, pooled to depth 100.
 
-    python -m benchmarks.workbench [--judges 50] [--seconds 60] [--folder DIR] [--log postgresql://…]
+    python -m benchmarks.workbench [--judges 50] [--seconds 60] [--folder DIR] [--log postgresql://…] [--explore]
 
 Runs and texts are made up, and kept in the folder for the next time. A judge does what the page does: sends a grade
 with a key, is given the next document, and fetches what comes after it.
@@ -21,6 +21,8 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -49,19 +51,59 @@ def main() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    judges = signed_in(log, port, options)
+    judges, coordinator = signed_in(log, port, options)
+    call = [sys.executable, "-m", "cranfield", "serve", str(folder), "--log", log, "--port", str(port), "--quiet"]
+    print(f"load before: {os.getloadavg()[0]:.1f}")
+    with served(call) as server:
+        measure(judges, options.seconds, server.pid)
+        if options.explore:
+            evaluated(port, coordinator)
+    if options.explore:
+        with served(call) as server:
+            first_pages(port, coordinator, server.pid)
+    print(f"load after: {os.getloadavg()[0]:.1f}")
+
+
+@contextmanager
+def served(call: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A server in a process of its own, as long as it is needed."""
     started = time.perf_counter()
-    server = subprocess.Popen(
-        [sys.executable, "-m", "cranfield", "serve", str(folder), "--log", log, "--port", str(port), "--quiet"],
-        stdout=subprocess.PIPE,
-    )
+    server = subprocess.Popen(call, stdout=subprocess.PIPE)
     try:
         assert server.stdout is not None and server.stdout.readline().startswith(b"http")
         print(f"started in {time.perf_counter() - started:.1f} s")
-        measure(judges, options.seconds, server.pid)
+        yield server
     finally:
         server.send_signal(signal.SIGINT)
         server.wait()
+
+
+def evaluated(port: int, cookie: str) -> None:
+    """Wait until the server has evaluated all runs; from then on results are kept."""
+    end = time.monotonic() + 600
+    while page(port, cookie, "/leaderboard.json")[1] != 200:
+        assert time.monotonic() < end
+        time.sleep(0.5)
+
+
+def first_pages(port: int, cookie: str, process: int) -> None:
+    """How long the first page takes of a server that was started anew, and the same again."""
+    for which in ("first", "second"):
+        ms, status = page(port, cookie, "/leaderboard")
+        print(f"leaderboard, {which} time: {ms:.0f} ms, status {status}")
+    print(f"judging page: {page(port, cookie, '/judge')[0]:.0f} ms")
+    print(f"memory of the server: {memory_of(process) / 2**20:.0f} MB")
+
+
+def page(port: int, cookie: str, path: str) -> tuple[float, int]:
+    """How many milliseconds a page takes, and the status of the answer."""
+    started = time.perf_counter()
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
+    line.request("GET", path, headers={"cookie": f"cranfield_session={cookie}"})
+    answer = line.getresponse()
+    answer.read()
+    line.close()
+    return 1000 * (time.perf_counter() - started), answer.status
 
 
 def measure(judges: list[Judge], seconds: float, process: int) -> None:
@@ -121,19 +163,20 @@ class Judge:
         return found
 
 
-def signed_in(log: str, port: int, options: argparse.Namespace) -> list[Judge]:
-    """Judges who have signed in already."""
+def signed_in(log: str, port: int, options: argparse.Namespace) -> tuple[list[Judge], str]:
+    """Judges who have signed in already, and the cookie of a coordinator who has."""
     with open_log(log) as opened:
         opened.set_up(Settings(judgments=2, repeats=0.05))
         accounts = Accounts(opened.database, Cost(4, 8, 1))
         site = Site(Served(), Doors(), kept_key(opened.database))
-        accounts.accept(accounts.invite("coordinator", "coordinator"), "password of this run")
+        user = accounts.accept(accounts.invite("coordinator", "coordinator"), "password of this run")
+        coordinator = accounts.begin(user)
         found = []
         for n in range(options.judges):
             user = accounts.accept(accounts.invite(f"judge{n}"), "password of this run")
             cookie = accounts.begin(user)
             found.append(Judge(port, cookie, site.token(cookie), options.every, n))
-    return found
+    return found, coordinator
 
 
 def make_workspace(folder: Path, options: argparse.Namespace) -> None:
@@ -184,6 +227,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--pool", type=int, default=100)
     parser.add_argument("--folder")
     parser.add_argument("--log")
+    parser.add_argument("--explore", action="store_true", help="time the first page of exploring, too")
     return parser.parse_args()
 
 

@@ -82,3 +82,10 @@ def test_what_cannot_be_used_is_said(judge: Judge, cranfield: Cranfield) -> None
     Path("pool.jsonl").write_text("nothing\n")
     wrong = judge("q")
     assert wrong.code == 2 and "pool.jsonl" in wrong.err and "Traceback" not in wrong.err
+
+
+@pytest.mark.parametrize("last", ["q", "2"])
+def test_who_leaves_holds_nothing_back_from_others(judge: Judge, last: str) -> None:
+    judge(last, more=("--assessor", "ada"))
+    with open_log("pool.judgments.db") as log:
+        assert log.read(lambda at: at.rows("SELECT * FROM holds")) == []

@@ -131,3 +131,24 @@ def test_all_events_is_for_a_history_only(tmp_path: Path) -> None:
         log.add_pairs({"1": ["a"]})
     done = CliRunner().invoke(commands, ["judgments", "export", str(tmp_path / "log.db"), "--all-events"])
     assert isinstance(done.exception, CranfieldError) and "--all-events is for a history" in str(done.exception)
+
+
+def test_a_history_with_decisions_is_taken_up_only_if_told_so(judged: Path, cranfield: Cranfield) -> None:
+    from cranfield.judging import adjudicate
+
+    with open_log("log.db") as log:
+        adjudicate(log, "cora", "1", "b", 3)
+    cranfield("judgments", "export", "log.db", "-o", "history.jsonl")
+    refused = cranfield("judgments", "import", "other.db", "history.jsonl")
+    assert refused.code == 2 and "this settles a disagreement" in refused.err and "--decisions" in refused.err
+    assert cranfield("judgments", "import", "other.db", "history.jsonl", "--decisions").code == 0
+    assert "1 0 b 3\n" in cranfield("judgments", "export", "other.db", "--quiet").out
+    foreign = cranfield("judgments", "import", "third.db", "history.jsonl", "--decisions", "--assessor", "ada")
+    assert foreign.code == 2 and "this is by 'bob', expected only what is by 'ada'" in foreign.err
+
+
+def test_gold_that_is_to_be_judged_anyway_is_told(judged: Path, cranfield: Cranfield) -> None:
+    Path("gold.qrels").write_text("1 0 a 2\n1 0 z 0\n")
+    done = cranfield("judgments", "plan", "log.db", "--gold", "gold.qrels")
+    assert "Note: 1 gold pair in the pool as well, judged and exported like any other: 'a of topic 1'." in done.err
+    assert "1 0 a 2\n" in cranfield("judgments", "export", "log.db", "--quiet").out

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from cranfield.judging import Desk, JudgmentLog, feeder
-from cranfield.judging.adaptive import askers_of, grades
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from cranfield.cli import commands
+from cranfield.errors import InputError
+from cranfield.judging import Desk, JudgmentLog, feeder, open_log
+from cranfield.judging.adaptive import askers_of, grades, growing
+from cranfield.pooling.pool import Pool, write_pool
 from tests.judging.conftest import with_pairs
 
 RUNS = {
@@ -48,3 +57,59 @@ def test_nothing_is_asked_for_while_others_still_judge(log: JudgmentLog) -> None
     feed = feeder(log, askers_of(RUNS, "mm", depth=3))
     assert feed("1") == 0 and feed("no such topic") == 0
     assert grades(log, "1")[1] == 1
+
+
+def test_a_topic_in_no_pool_begins_with_what_is_asked_for_first(log: JudgmentLog) -> None:
+    growing(log, RUNS, "mtf", depth=5, batch=2)
+    assert len(log.pairs("1")) == 2
+    growing(log, RUNS, "mtf", depth=5, batch=2)
+    assert len(log.pairs("1")) == 2  # to begin again adds nothing
+
+
+def test_a_strategy_that_needs_more_than_runs_is_refused_in_a_sentence(log: JudgmentLog) -> None:
+    with pytest.raises(InputError, match="autotar needs more than runs; .* grows by mtf, mm, mm-ns"):
+        growing(log, RUNS, "autotar")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A pool of two documents, two runs of fifteen, texts of all."""
+    write_pool(Pool({"1": ("r0", "n0")}), tmp_path / "pool.jsonl")
+    for name, queries in RUNS.items():
+        rows = [f"1 Q0 {doc} {n} {score} {name}\n" for n, (doc, score) in enumerate(queries["1"].items(), 1)]
+        (tmp_path / f"{name}.run").write_text("".join(rows))
+    (tmp_path / "topics.tsv").write_text("1\tflat tyres\n")
+    docs = [doc for queries in RUNS.values() for doc in queries["1"]]
+    (tmp_path / "documents.jsonl").write_text("".join(json.dumps({"id": d, "text": f"of {d}"}) + "\n" for d in docs))
+    return tmp_path
+
+
+def judge(folder: Path, *more: str, lines: str = "") -> tuple[int, str]:
+    """What the command says to some lines of input."""
+    files = ["--topics", str(folder / "topics.tsv"), "--documents", str(folder / "documents.jsonl")]
+    given = [str(folder / one) if one.endswith(".run") else one for one in more]
+    call = ["judge", str(folder / "pool.jsonl"), *files, "--assessor", "ada", *given]
+    done = CliRunner().invoke(commands, call, input="".join(f"{line}\n" for line in lines))
+    return done.exit_code, f"{done.output}{done.exception or ''}"
+
+
+def test_in_the_terminal_a_pool_grows_by_an_option(folder: Path) -> None:
+    growing = ["--adaptive", "mm-ns", "--run", "good.run", "--run", "bad.run", "--depth", "10", "--budget", "6"]
+    code, said = judge(folder, *growing, "--batch", "2", lines="2222222")
+    assert code == 0 and "6 documents judged" in said
+    assert said.count("Document ") == 6 and "There is no text" not in said
+    with open_log(folder / "pool.judgments.db") as log:
+        assert len(log.pairs()) == 6
+    code, said = judge(folder, lines="2")  # without the option it stays as it is
+    assert code == 0 and "Everything is judged." in said
+
+
+def test_options_of_a_pool_that_grows_go_together(folder: Path) -> None:
+    for more, wrong in (
+        (["--budget", "6"], "go with --adaptive STRATEGY"),
+        (["--adaptive", "mtf"], "--adaptive and --run go together"),
+        (["--run", "good.run"], "--adaptive and --run go together"),
+        (["--adaptive", "mft", "--run", "good.run"], "no strategy is called 'mft'"),
+    ):
+        code, said = judge(folder, *more)
+        assert code != 0 and wrong in said, said

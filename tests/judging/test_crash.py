@@ -5,20 +5,22 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cranfield.judging import JudgmentLog, open_log
+from cranfield.judging import JudgmentLog, Settings, open_log
 from cranfield.judging.events import state_of
-from tests.judging.conftest import with_pairs
+from tests.judging.forks import Forks
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 KILLS = 1000 if SOAK else 10
+GROUPS = 4 if SOAK else 2  # logs of their own, side by side, each with its share of the kills
 JUDGES = 4
+LEFT = "SELECT 1 FROM pairs WHERE judged < wanted LIMIT 1"
 
 # several judges in threads, each telling what was confirmed, as soon as it was; and sending some of it again
 JUDGING = """
@@ -52,55 +54,69 @@ threads = [threading.Thread(target=judge, args=(f"judge{i}",), daemon=True) for 
 """
 
 
-def killed(place: str, seed: int) -> list[list[str]]:
+def killed(forks: Forks, out: Path, place: str, seed: int) -> list[list[str]]:
     """Judge for a moment and be killed; what was confirmed until then."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", JUDGING, place, str(seed), str(JUDGES)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        bufsize=0,  # what the first line's reading ahead had kept, communicate() would not see
-    )
-    assert process.stdout is not None and process.stderr is not None
-    first = process.stdout.readline()  # under load from here on
-    time.sleep(random.Random(seed).uniform(0, 0.25))
-    os.kill(process.pid, signal.SIGKILL)
-    rest, errors = process.communicate()
-    assert process.returncode in (-signal.SIGKILL, 0), errors.decode()
-    whole = (first + rest).rpartition(b"\n")[0]
+    process = forks.start(JUDGING, out, place, str(seed), str(JUDGES))
+    end = time.monotonic() + 60
+    while not (out.exists() and out.stat().st_size):
+        assert time.monotonic() < end
+        time.sleep(0.002)
+    time.sleep(random.Random(seed).uniform(0, 0.25))  # under load
+    code, wrong = forks.kill(process), Path(f"{out}.wrong")
+    assert code in (-signal.SIGKILL, 0) and not wrong.stat().st_size, wrong.read_text()
+    whole = out.read_bytes().rpartition(b"\n")[0]
+    out.unlink()
     return [line.split() for line in whole.decode().splitlines()]
 
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_nothing_confirmed_is_lost_and_nothing_is_doubled(
-    database: str, tmp_path: Path, request: pytest.FixtureRequest
+    database: str, tmp_path: Path, request: pytest.FixtureRequest, record_property: Any
 ) -> None:
-    place = str(tmp_path / "log.db")
-    if database == "postgresql":
-        place = f"{request.getfixturevalue('postgres')}?schema=crash"
+    server = request.getfixturevalue("postgres") if database == "postgresql" else None
+    places = [
+        str(tmp_path / f"log{group}.db") if server is None else f"{server}?schema=crash{group}"
+        for group in range(GROUPS)
+    ]
+    with ThreadPoolExecutor(GROUPS) as groups:
+        found = list(groups.map(kill_and_check, places, [tmp_path / f"out{group}" for group in range(GROUPS)]))
+    record_property("kills", KILLS)
+    record_property("confirmed", sum(confirmed for confirmed, _ in found))
+    record_property("written, but killed before it was told", sum(unheard for _, unheard in found))
+
+
+def kill_and_check(place: str, out: Path) -> tuple[int, int]:
+    """Kill a process again and again that judges in a log, then check the log: how many acts were confirmed, and how
+    many were written while the process died."""
     confirmed: list[list[str]] = []
     topics = 0
-    for attempt in range(KILLS):
-        with open_log(place) as log:
-            if not topics or not any(pair.judged < pair.wanted for pair in log.pairs()) or attempt % 10 == 0:
-                topics += 1
-                with_pairs(log, topics, 400, judgments=2, repeats=0.1, hold=1.0)
-        confirmed += killed(place, attempt)
+    with Forks("cranfield.judging", "cranfield.pooling.pool", *(["psycopg"] if "://" in place else [])) as forks:
+        for attempt in range(KILLS // GROUPS):
+            with open_log(place) as log:
+                if attempt % 10 == 0 or log.read(lambda at: at.value(LEFT)) is None:
+                    topics += 1
+                    if topics == 1:
+                        log.set_up(Settings(judgments=2, repeats=0.1, hold=1.0))
+                    log.add_pairs({str(topics): [f"d{topics}-{i}" for i in range(400)]})
+            confirmed += killed(forks, out, place, attempt)
     with open_log(place) as log:
-        check(log, confirmed)
+        return len(confirmed), check(log, confirmed)
 
 
-def check(log: JudgmentLog, confirmed: list[list[str]]) -> None:
+def check(log: JudgmentLog, confirmed: list[list[str]]) -> int:
+    """See that all is there that was confirmed, once, and that the tables follow; how much is there beyond it."""
+    kills = KILLS // GROUPS
     events = list(log.events())
     by_key = {event.key: event for event in events}
     assert len(by_key) == len(events)
-    assert len(confirmed) > KILLS
+    assert len(confirmed) > kills
     for key, kind, name, query, doc, grade in confirmed:
         event = by_key.pop(key)  # none is lost
         assert (event.kind, event.assessor) == (kind, name)
         if kind == "judge":
             assert (event.query, event.doc, event.grade) == (query, doc, float(grade))
     # what is there beyond that was written, but the process died before it could say so: one for each thread at most
-    assert len(by_key) <= KILLS * JUDGES
+    assert len(by_key) <= kills * JUDGES
     # and the tables that follow from the log do
     own: dict[tuple[str, str | None, str | None, bool], list[object]] = {}
     for event in events:
@@ -111,6 +127,7 @@ def check(log: JudgmentLog, confirmed: list[list[str]]) -> None:
     tables = {table: _rows(log, table) for table in ("states", "pairs", "places")}
     log.rebuild()
     assert tables == {table: _rows(log, table) for table in tables}
+    return len(by_key)
 
 
 def _rows(log: JudgmentLog, table: str) -> list[object]:

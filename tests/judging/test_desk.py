@@ -26,6 +26,25 @@ def test_saving_goes_on_to_the_next_document(log: JudgmentLog) -> None:
     assert saved.next is None and saved.left == 0 and desk.next() is None
 
 
+def test_what_is_meant_for_a_document_is_recorded_for_no_other(log: JudgmentLog) -> None:
+    with_pairs(log, 1, 3)
+    desk = Desk(log, "ada")
+    first = desk.next()
+    assert first is not None
+    other = desk.at("1", 2).doc
+    with pytest.raises(JudgingError, match=f"is '{first.doc}', and not '{other}', which was looked at"):
+        desk.save("judge", "1", 1, 2, doc=other)
+    assert list(log.events()) == []
+    assert desk.save("judge", "1", 1, 2, doc=first.doc, trace=Trace("k")).event.doc == first.doc
+    with pytest.raises(JudgingError, match="not what was done last"):
+        desk.undo(undoes="other")
+    undone = desk.undo(undoes="k")
+    assert undone is not None and undone.doc == first.doc
+    with pytest.raises(JudgingError, match="not what was done last"):
+        desk.undo(undoes="k")
+    assert [event.kind for event in log.events()] == ["judge", "undo"]
+
+
 def test_what_is_recorded_tells_how_it_came_about(log: JudgmentLog) -> None:
     with_pairs(log, 1, 1)
     trace = Trace("k", "2026-03-01T10:00:00+01:00", "2026-03-01T09:00:07.5Z", 7500, "touch", "packet 9")

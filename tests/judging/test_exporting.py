@@ -10,8 +10,19 @@ import pytest
 from cranfield.collection import Qrels
 from cranfield.errors import InputError
 from cranfield.formats import read_qrels, write_qrels
-from cranfield.judging import Desk, JudgingError, JudgmentLog, Settings, export_qrels, open_log, write_history
+from cranfield.judging import (
+    Desk,
+    Event,
+    JudgingError,
+    JudgmentLog,
+    Settings,
+    export_qrels,
+    import_judgments,
+    open_log,
+    write_history,
+)
 from cranfield.judging.exporting import number_of_events
+from cranfield.report.judging import exported_text
 from tests.judging.conftest import judge_all, with_pairs
 
 GRADES: dict[str, dict[str, float | None]] = {
@@ -160,3 +171,59 @@ def test_a_single_assessor_needs_no_rule(tmp_path: Path) -> None:
         judge_all(Desk(with_pairs(log, 1, 3), "ada"), 0)
         found = export_qrels(log)
         assert found.qrels.to_dict()["1"] == {"d1-0": 0, "d1-1": 0, "d1-2": 0} and found.notes == ()
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_whatever_is_in_a_log_can_be_written_and_comes_back(log: JudgmentLog, tmp_path: Path, format: str) -> None:
+    notes = ["\ud800x", "nul\0", "\udcff", "a\r\nb\rc", '=HYPERLINK("http://evil")', "\\ud800", "C:\\new", "'=1", '"']
+    docs = [f"d{i}" for i in range(len(notes) - 1)] + ["=doc\udcff"]
+    log.add_pairs({"1": docs})
+    for number, (doc, note) in enumerate(zip(docs, notes, strict=True)):
+        at = f"2026-01-01T00:00:{number:02}Z"
+        log.append(
+            Event(
+                f"key\udfff{number}", "judge", "ada", "1", doc, 1.0, note, judged_at=at, recorded_at=at, method="\udc00"
+            )
+        )
+    file = tmp_path / f"history.{format}"
+    assert write_history(log, file, format) == len(docs)
+    file.read_bytes().decode()  # valid Unicode
+    with open_log(tmp_path / "other.db") as other:
+        assert import_judgments(other, file).new == len(docs)
+        assert [one.note for one in other.judgments()] == notes
+        assert [(event.key, event.doc, event.method) for event in other.events()] == [
+            (event.key, event.doc, event.method) for event in log.events()
+        ]
+        assert import_judgments(other, file).new == 0
+
+
+def test_of_a_sample_only_what_was_judged_is_counted_as_judged(tmp_path: Path) -> None:
+    form = Qrels.from_rows(["1"] * 3, ["a", "b", "c"], [-1.0] * 3, extra={"stratum": ["1", "1", "2"]}, name="form")
+    with open_log(tmp_path / "log.db") as log:
+        log.add_pairs({"1": ["a", "b"]})
+        desk = Desk(log, "ada")
+        desk.next()
+        desk.save("judge", "1", 1, 2)
+        exported = export_qrels(log, sample=form)
+        assert (len(exported.qrels), exported.judgments) == (3, 1)
+        assert exported_text(exported, log.settings.scale).splitlines()[:2] == [
+            "1 judgment of 1 topic by 1 assessor: 1 × 2.",
+            "2 documents without a judgment among them, with grade -1.",
+        ]
+        every = export_qrels(log, unjudged=True)
+        assert (len(every.qrels), every.judgments) == (2, 1)
+
+
+def test_what_is_in_the_pool_is_exported_though_it_was_to_be_gold(log: JudgmentLog) -> None:
+    log.add_pairs({"1": ["a", "b"]})
+    log.add_gold({"1": {"b": 2.0, "g": 1.0, "later": 0.0}})
+    assert log.not_gold({"1": {"b": 2.0, "g": 1.0, "later": 0.0}}) == [("1", "b")]
+    judge_all(Desk(log, "ada"), 1)
+    assert export_qrels(log).qrels.to_dict() == {"1": {"a": 1, "b": 1}}
+    assert log.add_pairs({"1": ["b", "later"]}) == 1  # a pool that comes later makes an ordinary pair of a gold one
+    assert export_qrels(log).qrels.to_dict() == {"1": {"a": 1, "b": 1, "later": 1}}
+    log.add_gold({"1": {"b": 2.0, "g": 1.0, "later": 0.0}})  # a workspace says so at every start
+    assert export_qrels(log).qrels.to_dict() == {"1": {"a": 1, "b": 1, "later": 1}}
+    assert {pair.doc: pair.gold for pair in log.pairs()} == {"a": None, "b": None, "g": 1.0, "later": None}
+    assert Desk(log, "grace").next() is not None  # gold is for everybody
+    assert judge_all(Desk(log, "grace"), 1) == ["g"]

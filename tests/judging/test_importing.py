@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.judging import Desk, JudgmentLog, export_qrels, import_judgments, open_log, write_history
+from cranfield.judging import (
+    Desk,
+    JudgmentLog,
+    Settings,
+    adjudicate,
+    export_qrels,
+    import_judgments,
+    open_log,
+    write_history,
+)
 from tests.judging.conftest import judge_all, with_pairs
 from tests.judging.test_log import at_random
 
@@ -24,13 +34,13 @@ def test_a_history_makes_the_same_log_elsewhere_and_twice_is_once(
     file = tmp_path / f"history.{format}"
     write_history(log, file, format, all_events=True)
     with open_log(tmp_path / "other.db") as other:
-        first = import_judgments(other, file)
+        first = import_judgments(other, file, decisions=True)
         assert (first.events, first.new, first.format) == (len(list(log.events())), first.events, format)
         assert list(other.events()) == list(log.events())
         assert sorted(map(repr, other.judgments())) == sorted(map(repr, log.judgments()))
         assert export_qrels(other).qrels.to_dict() == export_qrels(log).qrels.to_dict()
         before = sorted(map(repr, other.judgments()))
-        second = import_judgments(other, file)
+        second = import_judgments(other, file, decisions=True)
         assert (second.new, second.pairs) == (0, 0) and len(list(other.events())) == first.events
         assert sorted(map(repr, other.judgments())) == before
 
@@ -175,3 +185,62 @@ def test_real_assessors_are_exported_as_they_were(shared_data: Path, tmp_path: P
         from cranfield.judging import agreement
 
         assert agreement(log)["percent"].n == 1111  # pairs in common, of 1,115 each
+
+
+LINE = {"key": "n", "kind": "judge", "assessor": "ada", "query": "1", "doc": "a", "grade": 3}
+
+
+def written(folder: Path, *lines: Mapping[str, object]) -> Path:
+    file = folder / "sent.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in ({"judgments": {"version": 1}}, *lines)))
+    return file
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ({"active_ms": 1e300}, "line 2: active_ms: expected milliseconds"),
+        ({"active_ms": -1}, "line 2: active_ms: expected milliseconds"),
+        ({"place": 10**40}, "line 2: place 1e\\+40: expected a whole number"),
+        ({"place": 1.5}, "line 2: place 1.5: expected a whole number"),
+        ({"place": "x"}, "line 2: place 'x' is not a decimal number"),
+        ({"doc": "a b"}, "doc id 'a b' cannot stand in qrels"),
+        ({"query": "# 1"}, "query id '# 1' cannot stand in qrels"),
+        ({"kind": "adjudicate"}, "line 2: this settles a disagreement, .* --decisions"),
+        ({"gold": 0}, "line 2: this says what is gold, .* --decisions"),
+    ],
+)
+def test_what_no_assessor_sends_is_refused(tmp_path: Path, line: dict[str, object], told: str) -> None:
+    with open_log(tmp_path / "log.db") as log:
+        with pytest.raises(InputError, match=told):
+            import_judgments(log, written(tmp_path, LINE | line))
+        assert list(log.events()) == [] and log.pairs() == []
+
+
+def test_an_assessor_neither_decides_nor_takes_decisions_back(log: JudgmentLog, tmp_path: Path) -> None:
+    log.set_up(Settings(judgments=2))
+    log.add_pairs({"1": ["a"]})
+    for name, grade in (("ada", 0), ("grace", 3)):
+        judge_all(Desk(log, name), grade)
+    decision = adjudicate(log, "cora", "1", "a", 2)
+    undo = {"key": "u", "kind": "undo", "assessor": "cora", "undoes": decision.key, "query": "1", "doc": "a"}
+    with pytest.raises(InputError, match="takes back a decision"):
+        import_judgments(log, written(tmp_path, undo))
+    # to take back what another decided is to take back nothing
+    import_judgments(log, written(tmp_path, undo | {"assessor": "ada"}))
+    assert export_qrels(log).qrels.to_dict() == {"1": {"a": 2}}
+    # a history of one's own has everything
+    write_history(log, tmp_path / "own.jsonl")
+    with open_log(tmp_path / "copy.db") as copy:
+        import_judgments(copy, tmp_path / "own.jsonl", decisions=True)
+        assert export_qrels(copy).qrels.to_dict() == {"1": {"a": 2}}
+    import_judgments(log, written(tmp_path, undo), decisions=True)
+    assert export_qrels(log, "max").qrels.to_dict() == {"1": {"a": 3}}
+
+
+def test_a_file_of_somebody_who_is_named_holds_nothing_of_others(tmp_path: Path) -> None:
+    with open_log(tmp_path / "log.db") as log:
+        with pytest.raises(InputError, match="line 3: this is by 'grace', expected only what is by 'ada'"):
+            import_judgments(log, written(tmp_path, LINE, LINE | {"assessor": "grace"}), "ada")
+        assert list(log.events()) == []
+        assert import_judgments(log, written(tmp_path, LINE, {**LINE, "assessor": "", "key": "m"}), "ada").new == 2

@@ -15,6 +15,7 @@ from cranfield.collection import Document, Topic
 from cranfield.errors import InputError
 from cranfield.judging import Scale, Settings, export_qrels, import_judgments, open_log
 from cranfield.judging.packet import Packet, asset, in_script, packet, places_by_chance, places_of
+from cranfield.judging.settings import USUAL_GUIDELINES
 from cranfield.judging.texts import Texts
 from tests.judging.conftest import with_pairs
 
@@ -32,7 +33,7 @@ DOCUMENTS = [
     ),
     Document("<i>evil</i>", EVIL, EVIL, {EVIL: EVIL}),
 ]
-PAIRS = {"1": ["d0", "d1", "d2", "d3", "d4"], "<b>2</b>": ["<i>evil</i>", "no text", "d0"]}
+PAIRS = {"1": ["d0", "d1", "d2", "d3", "d4"], "<b>2</b>": ["<i>evil</i>", "no-text", "d0"]}
 
 
 def made(assessor: str | None = "Ada", pairs: dict[str, list[str]] = PAIRS, **more: Any) -> Packet:
@@ -66,6 +67,13 @@ def test_nothing_but_what_is_to_be_judged_is_in_the_file() -> None:
     assert {key for _, one in data["documents"] if one for key in one} == {"title", "text", "fields"}
 
 
+def test_without_guidelines_a_packet_has_the_usual_ones() -> None:
+    texts = Texts.of(TOPICS, DOCUMENTS, ["d0"])
+    html = packet(places_by_chance({"1": ["d0"]}, "Ada", 1), texts, assessor="Ada").html
+    data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])  # type: ignore[index]
+    assert data["guidelines"] == USUAL_GUIDELINES and "you write a report on the topic" in USUAL_GUIDELINES
+
+
 def test_the_same_input_gives_the_same_packet_and_assessors_have_their_own_orders() -> None:
     assert made().html == made().html and made().id != made("Bob").id
     long = {"1": [f"d{i}" for i in range(40)]}
@@ -79,6 +87,8 @@ def test_what_cannot_be_in_a_packet_is_said() -> None:
         made(pairs={"1": []})
     with pytest.raises(InputError, match="not UTF-8"):
         made(pairs={"1": ["d\udcff"]})
+    with pytest.raises(InputError, match="'two words' cannot stand in qrels"):
+        made(pairs={"1": ["d0", "two words"]})
 
 
 def test_json_in_a_page_holds_no_markup() -> None:
@@ -251,7 +261,7 @@ def test_nothing_of_a_topic_a_document_or_an_id_becomes_script(reader: Reader) -
             reader.press("Control+Enter")
             assert "<svg onload" in reader.page.locator(".mine").inner_text()
         reader.press("1")
-    assert seen == {"<i>evil</i>", "no text", "d0"}
+    assert seen == {"<i>evil</i>", "no-text", "d0"}
     reader.press("g")
     reader.page.locator("dialog").get_by_text("Judge well.").wait_for()
     reader.press("Escape")
@@ -283,6 +293,29 @@ def test_find_highlight_note_and_help(reader: Reader) -> None:
     assert reader.progress == "Document 1 of 5, 5 left"
     _, *events = reader.exported()
     assert [(event["kind"], event["note"]) for event in events] == [("note", "rather 2 short")]
+
+
+def test_a_grade_goes_to_the_document_on_the_screen_however_long_it_is(browser: Any, tmp_path: Path) -> None:
+    long = Document("long", ("tyre tyre lorem ipsum " * 90_000)[:2_000_000] + "Finis", "Long")
+    docs = ["d0", "d1", "long", "d2"]
+    texts = Texts.of(TOPICS, [*DOCUMENTS, long], docs)
+    (tmp_path / "packet.html").write_text(packet(places_by_chance({"1": docs}, "Ada", 1), texts, assessor="Ada").html)
+    reader = Reader(browser, tmp_path / "packet.html")
+    meant = []
+    for grade in (0, 1, 2, 3):
+        meant.append((reader.doc, grade))
+        if reader.doc == "long":
+            assert reader.page.locator("mark.word").count() > 1_000
+            reader.press("/")
+            reader.page.keyboard.type("FINIS")
+            assert reader.page.locator("mark.here").inner_text() == "Finis"
+            assert reader.page.locator(".find").inner_text().endswith("1 of 1")
+            reader.press("Escape")
+        reader.press(str(grade))
+    _, *events = reader.exported()
+    assert [(event["doc"], event["grade"]) for event in events] == meant and {doc for doc, _ in meant} == {*docs}
+    assert reader.problems == []
+    reader.context.close()
 
 
 def test_two_tabs_lose_nothing(reader: Reader) -> None:

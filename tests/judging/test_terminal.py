@@ -23,7 +23,8 @@ import pytest
 from cranfield.collection import Document, Topic
 from cranfield.judging import Desk, JudgmentLog, Settings, export_qrels, open_log
 from cranfield.judging.keys import ACTIONS, BY_KEY
-from cranfield.judging.sitting import AWAY, Sitting
+from cranfield.judging.seat import AWAY
+from cranfield.judging.sitting import Sitting
 from cranfield.judging.terminal import _filled, columns, judge_by_lines, safe
 from cranfield.judging.texts import Marker, Texts, matches
 from cranfield.pooling.pool import Pool, write_pool
@@ -87,7 +88,7 @@ def test_every_key_does_what_it_says(two_topics: JudgmentLog) -> None:
         "You skipped it.",
         "Undone.",
         "Topic 2 (topic 2 of 2): bells",
-        "There are no guidelines.",
+        "Imagine that you write a report on the topic.",
         "'zz' is no key here",
         "u  Undo: take back what you did last",
         "Topic 2 is done; this is topic 1.",
@@ -277,3 +278,20 @@ def test_the_terminal_is_left_as_it_was_when_something_breaks(folder: Path, term
     assert terminal.ended() == 2
     assert terminal.read.count(b"\x1b[?1049l") == 1 and b"Traceback" not in terminal.read
     assert "SQLite says: no such table" in plain(terminal.read).rpartition("q quit")[2]
+
+
+def test_who_quits_lets_others_have_the_document(two_topics: JudgmentLog, tmp_path: Path) -> None:
+    first = sitting(two_topics)
+    assert first.item is not None
+    others = judge_everything(two_topics, "grace")
+    assert (first.item.query, first.item.doc) not in others
+    first.leave()
+    assert judge_everything(two_topics, "grace") == {(first.item.query, first.item.doc)}
+
+
+def judge_everything(log: JudgmentLog, name: str) -> set[tuple[str, str]]:
+    desk, seen = Desk(log, name), set()
+    while (item := desk.next()) is not None:
+        seen.add((item.query, item.doc))
+        desk.save("judge", item.query, item.place, 1)
+    return seen

@@ -20,7 +20,7 @@ from cranfield.web.passwords import Cost
 from cranfield.workspace import open_workspace
 from tests.judging.conftest import postgres as postgres
 
-NEEDED = ("starlette", "jinja2", "uvicorn", "nh3", "httpx")
+NEEDED = ("starlette", "jinja2", "uvicorn", "nh3", "sqlalchemy", "httpx")
 if any(find_spec(name) is None for name in NEEDED):  # a smaller installation
     collect_ignore_glob = ["test_*.py", "explore/*.py"]
 else:
@@ -36,7 +36,7 @@ HOST = "http://127.0.0.1:8000"
 CHROMIUM = "/usr/bin/chromium"
 QUICK = Cost(4, 8, 1)
 PASSWORD = "correct horse"
-EVIL = """</script><script>window.hit=1</script><img src=x onerror="window.hit=1">{{7*7}}'"<svg onload=window.hit=1>"""
+EVIL = """</script><script>window.hit=1</script><img/src="x"onerror="window.hit=1">{{7*7}}'"<svg/onload=window.hit=1>"""
 TOPICS = [
     {"id": "1", "title": "flat tyres", "description": "How do I mend a flat tyre?", "narrative": "Repair is relevant."},
     {"id": "2", "title": "brakes", "description": "Why do brakes squeal?", "narrative": "Noises of brakes."},

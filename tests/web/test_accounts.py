@@ -230,3 +230,38 @@ def test_a_coordinator_changes_roles_and_closes_accounts(app: Any) -> None:
     assert ada.get("/api/session").status_code == 401
     answer = cora.post("/people/change", data=token | {"name": "cora", "what": "close"})
     assert answer.status_code == 400 and "must be a coordinator" in answer.text
+
+
+def test_right_passwords_and_good_invitations_are_not_counted(app: Any, accounts: Accounts) -> None:
+    from tests.web.conftest import client_of, sign_in, token_in
+
+    assert {sign_in(client_of(app), "ada").status_code for _ in range(35)} == {303}
+    for number in range(12):  # of a class that sits behind one address
+        client = client_of(app)
+        given = {
+            "csrf": token_in(client.get("/invitation").text),
+            "secret": accounts.invite(f"kay{number}", "assessor"),
+            "password": "a good one",
+            "again": "a good one",
+        }
+        assert client.post("/invitation", data=given | {"again": "x"}, follow_redirects=False).status_code == 400
+        assert client.post("/invitation", data=given, follow_redirects=False).status_code == 303
+
+
+def test_secrets_of_invitations_are_not_guessed(app: Any) -> None:
+    from tests.web.conftest import client_of, token_in
+
+    client = client_of(app)
+    given = {"csrf": token_in(client.get("/invitation").text), "password": "a good one", "again": "a good one"}
+    codes = [client.post("/invitation", data=given | {"secret": f"guess {i}"}).status_code for i in range(8)]
+    assert codes == [400] * 5 + [429] * 3
+
+
+def test_a_right_password_does_not_buy_guesses_at_others(app: Any) -> None:
+    from tests.web.conftest import client_of, sign_in
+
+    codes = []
+    for number in range(40):
+        assert sign_in(client_of(app), "grace").status_code in (303, 429)
+        codes.append(sign_in(client_of(app), f"name {number}", "guess").status_code)
+    assert codes.count(403) == 30 and set(codes[30:]) == {429}

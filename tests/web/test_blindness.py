@@ -9,16 +9,17 @@ from typing import Any
 import pytest
 from starlette.routing import Route
 
-from cranfield.judging import Desk
+from cranfield.judging import Desk, import_judgments
+from cranfield.judging.events import derived_key
 from cranfield.web.accounts import Accounts
 from cranfield.web.app import make_app
 from cranfield.workspace import open_workspace
 from tests.web.conftest import PAIRS, PASSWORD, QUICK, judge_all, make_folder, room_in, signed_in
 
 # words that stand for what must not be seen: a run's name, its tag, scores, notes and names of others
-RUN, SCORE, OTHER, NOTE = "zebrarun", "17.2501", "mallory", "xylophone"
+RUN, SCORE, OTHER, NOTE, COORDINATOR = "zebrarun", "17.2501", "mallory", "xylophone", "cordelia"
 KEYS = ("rank", "ranks", "score", "run", "runs", "gold", "again", "seat", "source", "wanted", "judged", "agreement")
-FORBIDDEN = (RUN, SCORE, OTHER, NOTE, *(f'"{key}":' for key in KEYS))
+FORBIDDEN = (RUN, SCORE, OTHER, NOTE, COORDINATOR, *(f'"{key}":' for key in KEYS))
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def ada(tmp_path: Path) -> Any:
     while item is not None:
         item = mallory.save("judge", item.query, item.place, 3, note=NOTE).next or mallory.next()
     accounts = Accounts(room.log.database, QUICK)
-    for name, role in (("cora", "coordinator"), ("ada", "assessor")):
+    for name, role in ((COORDINATOR, "coordinator"), ("ada", "assessor")):
         accounts.accept(accounts.invite(name, role), PASSWORD)
     yield signed_in(make_app(open_workspace(folder), room=room, accounts=accounts), "ada")
     room.close()
@@ -69,7 +70,7 @@ def test_no_answer_holds_what_a_judge_must_not_see(ada: Any) -> None:
     for path, answer in everything(ada):
         told = answer.text + json.dumps(dict(answer.headers))
         if path == "/openapi.json" or path.startswith("/static/"):
-            assert not any(word in told for word in (RUN, SCORE, OTHER, NOTE)), path
+            assert not any(word in told for word in (RUN, SCORE, OTHER, NOTE, COORDINATOR)), path
             continue
         allowed += answer.status_code == 200
         for word in FORBIDDEN:
@@ -108,11 +109,30 @@ def test_nobody_undoes_what_another_did(ada: Any) -> None:
     assert ada.post("/api/judging/undo", json={}).json()["item"] is None
 
 
-def test_a_key_of_another_tells_nothing(ada: Any) -> None:
+@pytest.mark.parametrize("kind", ["judge", "note", "skip", "cannot"])
+def test_a_key_of_another_is_answered_as_any_that_nobody_used(ada: Any, kind: str) -> None:
     log = ada.app.state.site.room.log
     theirs = next(event for event in log.events() if event.assessor == OTHER)
     item = ada.post("/api/judging/next", json={}).json()["item"]
-    given = {"kind": "judge", "query": item["query"], "place": item["place"], "grade": 0, "key": theirs.key}
-    answer = ada.post("/api/judging/save", json=given)
-    assert answer.status_code == 409
-    assert OTHER not in answer.text and NOTE not in answer.text
+    more = {"grade": 0} if kind == "judge" else {"note": "n"}
+    given = {"kind": kind, "query": item["query"], "place": item["place"], **more}
+    answers = []
+    for key in (theirs.key, "f" * len(theirs.key)):
+        answer = ada.post("/api/judging/save", json=given | {"key": key})
+        ada.post("/api/judging/undo", json={})
+        said = {name: value for name, value in answer.json().items() if name != "saved"}
+        answers.append((answer.status_code, said, answer.json()["saved"] == key, dict(answer.headers)))
+    assert answers[0] == answers[1] and answers[0][0] == 200
+
+
+def test_nobody_learns_by_keys_what_qrels_that_were_imported_say(ada: Any, tmp_path: Path) -> None:
+    (tmp_path / "nist.qrels").write_text("1 0 d1 2\n")
+    import_judgments(ada.app.state.site.room.log, tmp_path / "nist.qrels", "nist")
+    item = ada.post("/api/judging/next", json={}).json()["item"]
+    given = {"kind": "note", "query": item["query"], "place": item["place"], "note": ""}
+    keys = [derived_key("qrels", "nist", "1", "d1", str(grade)) for grade in range(4)]
+    answers = [ada.post("/api/judging/save", json=given | {"key": key}) for key in keys]
+    assert [answer.status_code for answer in answers] == [200] * 4
+    assert len({answer.text.replace(key, "") for answer, key in zip(answers, keys, strict=True)}) == 1
+    undone = [ada.post("/api/judging/undo", json={"undoes": key}) for key in keys[:3]]
+    assert len({answer.status_code for answer in undone}) == 1

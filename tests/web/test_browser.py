@@ -163,6 +163,135 @@ def test_a_page_can_be_used_with_a_screen_reader(chromium: Any, folder: Path, ro
         assert page.locator("[aria-keyshortcuts]").count() >= 12
 
 
+GRADES = [
+    "0 Not relevant Nothing in it answers the topic.",
+    "1 Related On the subject, but it does not answer the topic.",
+    "2 Relevant It answers the topic in part, or among much else.",
+    "3 Highly relevant It is about the topic and answers it fully.",
+]
+
+
+def tree_of(page: Any) -> list[tuple[str, str]]:
+    """Roles and names as a screen reader gets them from the browser itself."""
+    session = page.context.new_cdp_session(page)
+    nodes = session.send("Accessibility.getFullAXTree")["nodes"]
+    session.detach()
+    return [
+        (node["role"]["value"], node.get("name", {}).get("value", ""))
+        for node in nodes
+        if not node.get("ignored", False)
+    ]
+
+
+def test_landmarks_labels_and_what_was_saved_are_in_the_accessibility_tree(
+    chromium: Any, folder: Path, room: Any
+) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        tree = tree_of(page)
+        for landmark in (
+            ("banner", ""),
+            ("navigation", "More"),
+            ("complementary", "Topic"),
+            ("main", "Document"),
+            ("contentinfo", ""),
+        ):
+            assert tree.count(landmark) == 1, landmark
+        assert [name for role, name in tree if role == "group"] == ["Grades", "Other acts"]
+        buttons = [name for role, name in tree if role == "button"]
+        assert all(buttons) and len(set(buttons)) == len(buttons)  # each has a name of its own
+        assert [name for name in buttons if name[0].isdigit()] == GRADES
+        assert ("status", "") in tree
+        for _ in range(2):  # the same words twice are news twice
+            before = page.locator(".said").evaluate("said => said.textContent")
+            press(page, "1")
+            after = page.locator(".said").evaluate("said => said.textContent")
+            assert after.strip("\u00a0") == "Saved: 1 Related." and after != before
+            assert ("StaticText", after) in tree_of(page)
+        for key, name in (("g", "Guidelines"), ("?", "Keys"), ("n", "Note")):
+            page.keyboard.press(key)
+            assert ("dialog", name) in tree_of(page)
+            page.keyboard.press("Escape")
+            assert page.evaluate("document.activeElement.tagName") == "H1"
+
+
+def test_the_order_of_focus_is_topic_document_grades_acts(chromium: Any, folder: Path, room: Any) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        where = (
+            "(() => { const at = document.activeElement; const part = at.closest('.skip-link, .top, .topic, .document,"
+            " .grades, .acts'); return part ? part.classList[0] : at.tagName; })()"
+        )
+        seen = []
+        page.evaluate("document.querySelector('.skip-link').focus()")
+        for _ in range(40):
+            part = page.evaluate(where)
+            if part == "BODY" or (part == "skip-link" and len(seen) > 1):
+                break
+            if seen[-1:] != [part]:
+                seen.append(part)
+            page.keyboard.press("Tab")
+        assert seen == ["skip-link", "top", "topic", "grades", "acts"]  # the document has the focus by itself
+        page.evaluate("document.querySelector('.skip-link').focus()")
+        page.keyboard.press("Enter")
+        assert page.evaluate(where) == "document"
+
+
+LONG = [
+    (0, "Entirely irrelevant to the information need", "Nothing in it answers the topic."),
+    (1, "Marginally related background material", "On the subject."),
+    (2, "Partially relevant, needs other sources", "In part."),
+    (3, "Unzweifelhaft themenbezogen", "Es passt."),
+    (4, "Highly relevant and authoritative", "Fully."),
+    (5, "Perfect: the dedicated page", "The one."),
+]
+
+
+@pytest.mark.parametrize("n", [2, 4, 6])
+@pytest.mark.parametrize("width", [390, 320])
+def test_on_a_phone_long_grades_wrap_and_nothing_is_covered(chromium: Any, tmp_path: Path, n: int, width: int) -> None:
+    grades = "".join(f"[[judging.grades]]\nvalue = {v}\nlabel = '{a}'\ndefinition = '{b}'\n" for v, a, b in LONG[:n])
+    documents = [{"id": "d0", "title": "Long", "text": "Mending tyres. " * 300 + "THE END"}]
+    room = room_in(make_folder(tmp_path / "w", grades, {"1": ["d0"]}, documents))
+    phone = {"viewport": {"width": width, "height": 844}, "has_touch": True, "is_mobile": True}
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, **phone) as page:
+        opened(page, address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for share in (0.36, 0.52) if width == 390 else (0.5, 0.6):  # of the screen, as it is and with everything
+            boxes = page.evaluate(
+                "[...document.querySelectorAll('.bottom button')].filter(one => one.offsetParent).map(one => {"
+                " const box = one.getBoundingClientRect(); return [box.left, box.top, box.right, box.bottom,"
+                " one.scrollWidth - one.clientWidth, one.scrollHeight - one.clientHeight]; })"
+            )
+            assert all(left >= 0 and right <= width and bottom <= 844 for left, _, right, bottom, *_ in boxes)
+            assert all(wide <= 0 and high <= 0 for *_, wide, high in boxes)  # no label is cut off
+            assert all(right - left >= 40 and bottom - top >= 40 for left, top, right, bottom, *_ in boxes)
+            for i, (left, top, right, bottom, *_) in enumerate(boxes):
+                for a, b, c, d, *_ in boxes[i + 1 :]:
+                    assert a >= right or c <= left or b >= bottom or d <= top  # no two overlap
+            bar = page.locator(".bottom").bounding_box()
+            assert bar["height"] <= share * 844
+            page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
+            text, topic = page.locator("#document .text").bounding_box(), page.locator(".topic").bounding_box()
+            assert text["y"] + text["height"] <= bar["y"] + 1  # the end of the document is above the bar
+            assert bar["y"] - (topic["y"] + topic["height"]) > 100  # there is room to read
+            page.evaluate("window.scrollTo(0, 0)")
+            head, topic = page.locator("#document h1").bounding_box(), page.locator(".topic").bounding_box()
+            assert head["y"] >= topic["y"] + topic["height"]
+            if not page.locator('button[data-act="note"]').is_visible():
+                more = page.locator(".acts .more")
+                assert more.get_attribute("aria-expanded") == "false"
+                more.tap()
+                assert more.get_attribute("aria-expanded") == "true"
+                assert page.locator('button[data-act="note"]').is_visible()
+        page.locator('button[data-act="find"]').tap()
+        page.keyboard.type("the end")
+        page.wait_for_selector("mark.found.here")
+        hit, bar = page.locator("mark.found.here").bounding_box(), page.locator(".find input").bounding_box()
+        assert 0 <= bar["y"] and bar["y"] + bar["height"] <= hit["y"] <= page.locator(".bottom").bounding_box()["y"]
+    room.close()
+
+
 def test_by_touch_on_a_phone(chromium: Any, folder: Path, room: Any) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     with serving(make_app(room=room, alone="ada")) as address, tab(chromium, **phone) as page:
@@ -381,6 +510,41 @@ def test_every_page_has_one_heading_a_title_and_labels(chromium: Any, folder: Pa
             ".filter(one => !one.labels.length && !one.ariaLabel).length"
         )
         assert bare == 0
+
+
+@pytest.mark.parametrize("size", [(1280, 900), (390, 844)])
+def test_pages_of_accounts_and_coordinators_have_landmarks_and_labels_at_any_size(
+    chromium: Any, app: Any, size: tuple[int, int]
+) -> None:
+    viewport = {"viewport": {"width": size[0], "height": size[1]}}
+    fields = ("textbox", "combobox", "spinbutton", "checkbox", "searchbox", "button", "link")
+    with serving(app) as address, tab(chromium, **viewport) as page:
+        for path in (
+            "/sign-in",
+            "/invitation#abc",
+            "/account",
+            "/people",
+            "/progress",
+            "/plan",
+            "/adjudicate",
+            "/export",
+        ):
+            if path == "/account":
+                signed_in(page, address, "cora")
+            page.goto(address + path)
+            tree = tree_of(page)
+            assert [role for role, _ in tree].count("main") == 1 and ("banner", "") in tree, path
+            assert (("navigation", "Pages") in tree) == (path not in ("/sign-in", "/invitation#abc")), path
+            assert [role for role, name in tree if role in fields and not name.strip()] == [], path
+            assert page.evaluate("document.documentElement.scrollWidth") <= size[0], path
+            covered = page.evaluate(
+                "[...document.querySelectorAll('main button, main input:not([type=hidden]), main select')]"
+                ".filter(one => one.checkVisibility() && !one.closest('.scroll, .unseen') && !one.matches('.unseen'))"
+                ".filter(one => { one.scrollIntoView({block: 'center'}); const box = one.getBoundingClientRect();"
+                " const top = document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2);"
+                " return !top || !(one.contains(top) || top.contains(one)); }).length"
+            )
+            assert covered == 0, path
 
 
 def test_progress_is_kept_up_to_date_and_stays_sorted(chromium: Any, folder: Path, room: Any) -> None:

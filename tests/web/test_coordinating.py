@@ -198,3 +198,57 @@ def test_gold_pairs_and_repeats_are_in_no_qrels(tmp_path: Path) -> None:
     (one,) = client.get("/progress.json").json()["assessors"]
     assert one["gold"] == [0, 2] and one["repeats"][0] == one["repeats"][1] > 0
     room.close()
+
+
+def test_a_deal_that_fails_leaves_the_plan_as_it_was(cora: Any) -> None:
+    assert post(cora, "/plan/deal", names="ada, grace").status_code == 303
+    before = cora.get("/plan.json").json()["assignments"]
+    assert len(before) == 4
+    for names in ("ada", "", "ada, \x01"):
+        assert post(cora, "/plan/deal", names=names).status_code == 400
+        assert cora.get("/plan.json").json()["assignments"] == before
+    assert post(cora, "/plan/deal", names="kay, grace").status_code == 303
+    assert {one["assessor"] for one in cora.get("/plan.json").json()["assignments"]} == {"kay", "grace"}
+
+
+def test_what_a_file_decides_is_taken_up_only_if_a_coordinator_says_so(cora: Any, room: Any) -> None:
+    line = {"key": "n", "kind": "adjudicate", "assessor": "ada", "query": "1", "doc": "d0", "grade": 3}
+    content = '{"judgments": {}}\n' + json.dumps(line)
+    headers = {"content-type": "application/octet-stream"}
+    refused = cora.post("/api/judgments/import", content=content, headers=headers)
+    assert refused.status_code == 400 and "tick the box" in refused.json()["error"]
+    assert not any(pair.adjudicated for pair in room.log.pairs())
+    assert cora.post("/api/judgments/import?decisions=1", content=content, headers=headers).status_code == 200
+    assert [pair.doc for pair in room.log.pairs() if pair.adjudicated] == ["d0"]
+
+
+def test_ids_that_no_qrels_can_hold_are_refused_at_the_door(alone: Any, room: Any, tmp_path: Path) -> None:
+    headers = {"content-type": "application/octet-stream"}
+    content = write_pairs(tmp_path / "p.jsonl", {"1": ["two words"]}).read_bytes()
+    refused = alone.post("/api/judgments/pool", content=content, headers=headers)
+    assert refused.status_code == 400 and "'two words' cannot stand in qrels" in refused.json()["error"]
+    assert len(room.log.pairs()) == 9
+
+
+def test_the_export_page_does_not_promise_what_cannot_be_written(alone: Any, room: Any) -> None:
+    judge_all(alone)
+    assert "9 judgments" in alone.get("/export").text
+    # as a log of an earlier version may have it
+    room.log.write(lambda at: at.run("UPDATE pairs SET doc = 'two words' WHERE doc = 'd0'"))
+    assert alone.get("/api/judgments/qrels").status_code == 400
+    html = alone.get("/export").text
+    assert "holds white space" in html and "Qrels, four columns" not in html and "9 judgments" not in html
+    assert alone.get("/api/judgments/history").status_code == 200
+
+
+def test_gold_that_is_in_the_pool_is_told(tmp_path: Path) -> None:
+    (tmp_path / "w").mkdir()
+    (tmp_path / "w" / "gold.qrels").write_text("1 0 d0 2\n1 0 d10 3\n")
+    room = room_in(make_folder(tmp_path / "w", 'gold = "gold.qrels"'))
+    client = with_token(client_of(make_app(room=room)))
+    (note,) = client.get("/plan.json").json()["notes"]
+    assert "1 gold pair in the pool as well, judged and exported like any other: 'd0 of topic 1'" in note
+    assert "d0 of topic 1" in client.get("/plan").text
+    judge_all(client)
+    assert " d0 " in client.get("/api/judgments/qrels").text and " d10 " not in client.get("/api/judgments/qrels").text
+    room.close()

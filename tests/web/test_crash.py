@@ -14,6 +14,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -27,10 +28,12 @@ from cranfield.web.accounts import Accounts, kept_key
 from cranfield.web.app import make_app
 from cranfield.web.security import Doors
 from cranfield.web.site import Served, Site
+from tests.judging.forks import Forks
 from tests.web.conftest import PASSWORD, QUICK, client_of, make_folder, room_in, serving, with_token
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
-KILLS = 500 if SOAK else 5  # on each of two databases
+KILLS = 1000 if SOAK else 10  # on each of two databases
+GROUPS = 4 if SOAK else 2  # servers with logs of their own, side by side, each with its share of the kills
 JUDGES = 4
 
 
@@ -41,8 +44,7 @@ class Server:
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        self._command = [sys.executable, "-m", "cranfield", "serve", str(folder), "--log", log, "--quiet"]
-        self._command += ["--port", str(self.port)]
+        self._call = ["serve", str(folder), "--log", log, "--quiet", "--port", str(self.port)]
         self._limit = limit
         self.process: subprocess.Popen[bytes] | None = None
 
@@ -52,7 +54,7 @@ class Server:
             resource.setrlimit(resource.RLIMIT_FSIZE, (self._limit, self._limit))
 
         self.process = subprocess.Popen(
-            self._command,
+            [sys.executable, "-m", "cranfield", *self._call],
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             preexec_fn=None if self._limit is None else within,
@@ -74,6 +76,42 @@ class Server:
     def __exit__(self, *_: object) -> None:
         if self.process is not None:
             self.kill()
+
+
+class QuickServer(Server):
+    """The same, but for the first time with everything imported before it begins."""
+
+    def __init__(self, folder: Path, log: str) -> None:
+        super().__init__(folder, log)
+        self._forks = Forks(
+            "cranfield.cli", "cranfield.cli.serve", "cranfield.web.app", "cranfield.web.judge.room", "uvicorn"
+        )
+        self._out = folder / "said"
+        self._child: int | None = None
+
+    def restart(self) -> None:
+        """Begin again after a kill."""
+        self._out.unlink(missing_ok=True)
+        self._child = self._forks.start(SERVING, self._out, *self._call)
+        end = time.monotonic() + 60
+        while not (self._out.exists() and self._out.read_bytes().startswith(b"http://")):
+            assert time.monotonic() < end, Path(f"{self._out}.wrong").read_text()
+            time.sleep(0.002)
+
+    def kill(self) -> None:
+        if self._child is None:
+            super().kill()
+        else:
+            child, self._child = self._child, None
+            assert self._forks.kill(child) == -signal.SIGKILL
+
+    def __exit__(self, *_: object) -> None:
+        if self.process is not None or self._child is not None:
+            self.kill()
+        self._forks.close()
+
+
+SERVING = "import sys; from cranfield.cli import commands; commands(sys.argv[1:], standalone_mode=False)"
 
 
 class Judge:
@@ -148,36 +186,45 @@ def judges_at(server: Server, log: str) -> list[Judge]:
 
 @pytest.mark.parametrize("database", ["sqlite", "postgresql"])
 def test_a_server_killed_under_load_loses_nothing_and_doubles_nothing(
-    database: str, tmp_path: Path, request: pytest.FixtureRequest
+    database: str, tmp_path: Path, request: pytest.FixtureRequest, record_property: Any
 ) -> None:
-    log = str(tmp_path / "log.db")
-    if database == "postgresql":
-        log = f"{request.getfixturevalue('postgres')}?schema=killed"
-    topics = max(2, KILLS // 2)
+    place = request.getfixturevalue("postgres") if database == "postgresql" else None
+    topics = 2 + KILLS // GROUPS // 10  # more than can be judged between so many kills
     pairs = {str(query): [f"d{query}-{i}" for i in range(400)] for query in range(1, topics + 1)}
-    folder = make_folder(tmp_path / "w", "judgments = 2\nrepeats = 0.1\nhold = 1", pairs)
-    server = Server(folder, log)
+    judging = "judgments = 2\nrepeats = 0.1\nhold = 1"
+    folders = [make_folder(tmp_path / f"w{group}", judging, pairs) for group in range(GROUPS)]
+    logs = [str(folder / "log.db") if place is None else f"{place}?schema=killed{folder.name}" for folder in folders]
+    with ThreadPoolExecutor(GROUPS) as groups:
+        confirmed = sum(groups.map(kill_and_check, folders, logs, range(GROUPS)))
+    record_property("kills", KILLS)
+    record_property("confirmed", confirmed)
+
+
+def kill_and_check(folder: Path, log: str, group: int) -> int:
+    """Kill a server again and again while it is asked, then check its log: how many acts were confirmed."""
+    server = QuickServer(folder, log)
     judges = judges_at(server, log)
     with server:
-        kill_under_load(server, judges)
+        kill_under_load(server, judges, group)
     assert not any(judge.wrong for judge in judges)
     with open_log(log) as opened:
-        check(opened, judges)
+        return check(opened, judges)
 
 
-def kill_under_load(server: Server, judges: list[Judge]) -> None:
+def kill_under_load(server: QuickServer, judges: list[Judge], seed: int) -> None:
     threads = [threading.Thread(target=judge.run, daemon=True) for judge in judges]
     for thread in threads:
         thread.start()
-    rng = random.Random(1)
-    for _ in range(KILLS):
+    rng = random.Random(seed)
+    for _ in range(KILLS // GROUPS):
         before = sum(len(judge.confirmed) for judge in judges)
         while sum(len(judge.confirmed) for judge in judges) < before + JUDGES:  # under load from here on
             time.sleep(0.01)
             assert not any(judge.wrong for judge in judges), [judge.wrong for judge in judges]
+            assert all(thread.is_alive() for thread in threads), "there is nothing left to judge"
         time.sleep(rng.uniform(0, 0.2))
         server.kill()
-        server.start()
+        server.restart()
     for judge in judges:
         judge.is_over = True
     for judge, thread in zip(judges, threads, strict=True):
@@ -185,11 +232,12 @@ def kill_under_load(server: Server, judges: list[Judge]) -> None:
         judge.close()
 
 
-def check(log: JudgmentLog, judges: list[Judge]) -> None:
+def check(log: JudgmentLog, judges: list[Judge]) -> int:
+    """See that all is there that was confirmed, once, and nothing else; how much it is."""
     by_key = {event.key: event for event in log.events()}
     assert len(by_key) == sum(1 for _ in log.events())
     confirmed = [(judge.name, *one) for judge in judges for one in judge.confirmed]
-    assert len(confirmed) > KILLS * JUDGES
+    assert len(confirmed) > KILLS // GROUPS * JUDGES
     # all that was confirmed is there, and nothing else: every act without an answer was sent again, by its key
     assert sorted(by_key) == sorted(key for _, key, *_ in confirmed)
     for name, key, kind, query, doc, grade in confirmed:
@@ -201,6 +249,7 @@ def check(log: JudgmentLog, judges: list[Judge]) -> None:
     states = {key: (state.kind, state.grade) for key, found in own.items() if (state := state_of(found)).kind}
     judged = {(one.assessor, one.query, one.doc, one.again): (one.kind, one.grade) for one in log.judgments()}
     assert judged == states
+    return len(confirmed)
 
 
 # A full disk

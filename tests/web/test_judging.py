@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from cranfield.judging import export_qrels
+from cranfield.cli import commands
+from cranfield.errors import InputError
+from cranfield.judging import export_qrels, open_log
 from cranfield.lab.index import build
 from cranfield.web.app import make_app
-from cranfield.workspace import open_workspace
+from cranfield.web.serving import set_up
+from cranfield.workspace import Adaptive, open_workspace
 from tests.web.conftest import client_of, judge_all, make_folder, room_in, signed_in, with_token
 
 
@@ -161,12 +165,16 @@ def test_what_somebody_takes_back_is_still_on_that_desk(app: Any) -> None:
     save(ada, item, grade=2)
 
 
-def test_nobody_takes_back_by_the_key_of_another(app: Any) -> None:
+def test_by_the_key_of_another_everybody_takes_back_what_is_theirs(app: Any) -> None:
     ada, grace = signed_in(app, "ada"), signed_in(app, "grace")
+    done = []
     for client in (ada, grace):
-        save(client, go_on(client), grade=1)
-    assert ada.post("/api/judging/undo", json={"key": "k"}).status_code == 200
-    assert grace.post("/api/judging/undo", json={"key": "k"}).status_code == 409
+        done.append(go_on(client))
+        save(client, done[-1], grade=1)
+    for client, item in zip((ada, grace), done, strict=True):
+        for _ in range(2):  # sent once more, nothing else is taken back
+            undone = client.post("/api/judging/undo", json={"key": "k"})
+            assert (undone.status_code, undone.json()["item"]["doc"]) == (200, item["doc"])
 
 
 def test_what_comes_next_can_be_had_ahead(alone: Any) -> None:
@@ -224,6 +232,90 @@ def test_a_growing_pool_extends_the_queue_as_judgments_arrive(tmp_path: Path) ->
         item = save(alone, item, grade=int(item["doc"] == "d0"))["next"]
     assert lengths == [1, 3, 3, 5, 5, 7, 7, 8]
     room.close()
+
+
+def test_a_server_lets_a_pool_grow_by_an_option_even_if_there_is_none_yet(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "w", systems="[systems]\na = {run = 'a.run'}\n")
+    (folder / "cranfield.toml").write_text((folder / "cranfield.toml").read_text().replace("[judging]", ""))
+    (folder / "pool.jsonl").unlink()
+    (folder / "a.run").write_text("".join(f"1 Q0 d{i} {i + 1} {20 - i} a\n" for i in range(12)))
+    assert not set_up(str(folder)).judges
+    bench = set_up(str(folder), adaptive=Adaptive("mtf", depth=5, budget=4, batch=2), assessor="ada")
+    assert bench.judges
+    assert len(judge_all(with_token(client_of(bench.app)))) == 4
+    with open_log(folder / "judgments.db", create=False) as log:
+        assert {pair.doc for pair in log.pairs()} <= {f"d{i}" for i in range(5)}
+
+
+def test_a_pool_cannot_grow_without_runs(folder: Path) -> None:
+    with pytest.raises(InputError, match="fed by runs, and there is none"):
+        set_up(str(folder), adaptive=Adaptive("mtf"))
+    done = CliRunner().invoke(commands, ["serve", "--qrels", "q", "a.run", "--adaptive", "mtf"])
+    assert "takes a workspace" in f"{done.output}{done.exception}"
+
+
+def test_a_grade_for_another_document_than_the_one_at_its_place_is_refused(room: Any, alone: Any) -> None:
+    item = go_on(alone)
+    given = {"kind": "judge", "query": "1", "place": item["place"], "grade": 2}
+    answer = alone.post("/api/judging/save", json=given | {"doc": "d11"})
+    assert (
+        answer.status_code == 409 and "not 'd11', which was looked at: nothing was recorded" in answer.json()["error"]
+    )
+    assert list(room.log.events()) == []
+    save(alone, item, doc=item["doc"], grade=2)
+    assert [event.doc for event in room.log.events()] == [item["doc"]]
+
+
+def test_what_is_said_for_somebody_else_or_another_log_is_refused(app: Any, room: Any, tmp_path: Path) -> None:
+    ada, grace = signed_in(app, "ada"), signed_in(app, "grace")
+    about = ada.get("/api/judging").json()
+    assert about["assessor"] == "ada" and about["log"] == grace.get("/api/judging").json()["log"]
+    other = room_in(make_folder(tmp_path / "other"))
+    elsewhere = with_token(client_of(make_app(room=other, alone="ada")))
+    assert elsewhere.get("/api/judging").json()["log"] != about["log"]
+    at = {"query": "1", "place": 1}
+    for seat, client, told in (
+        ({"who": "ada"}, grace, "This page is of somebody else: grace is signed in here now."),
+        ({"log": about["log"], "who": "ada"}, elsewhere, "about another log of judgments"),
+    ):
+        item = go_on(client)
+        given = {"kind": "judge", "query": item["query"], "place": item["place"], "grade": 1, **seat}
+        answers = [
+            client.post("/api/judging/save", json=given),
+            client.post("/api/judging/undo", json=seat),
+            client.post("/api/judging/next", json=seat),
+            client.post("/api/judging/search", json={"query": "1", "words": "tyre", **seat}),
+            *(client.get(f"/api/judging/{name}", params=at | seat) for name in ("item", "ahead", "seen", "after")),
+            client.get("/api/judging/topics", params=seat),
+            client.get("/judge/document", params=at | seat),
+        ]
+        assert {answer.status_code for answer in answers} == {409}
+        assert all(told in answer.text for answer in answers)
+    assert list(room.log.events()) == list(other.log.events()) == []
+    item = go_on(ada)
+    save(ada, item, grade=1, doc=item["doc"], log=about["log"], who="ada")
+    assert [event.assessor for event in room.log.events()] == ["ada"]
+    other.close()
+
+
+def test_a_log_is_known_again_when_the_server_is_started_anew(folder: Path) -> None:
+    found = set()
+    for _ in range(2):
+        room = room_in(folder)
+        found.add(client_of(make_app(room=room, alone="ada")).get("/api/judging").json()["log"])
+        room.close()
+    assert len(found) == 1
+
+
+def test_an_undo_that_says_what_it_takes_back_takes_back_nothing_else(room: Any, alone: Any) -> None:
+    item = go_on(alone)
+    save(alone, item, grade=1, key="one")
+    answer = alone.post("/api/judging/undo", json={"key": "u", "undoes": "another"})
+    assert answer.status_code == 409 and "nothing was taken back" in answer.json()["error"]
+    for _ in range(2):  # the same once more
+        answer = alone.post("/api/judging/undo", json={"key": "u", "undoes": "one"})
+        assert answer.json()["item"]["doc"] == item["doc"]
+    assert [event.kind for event in room.log.events()] == ["judge", "undo"]
 
 
 def test_ids_that_are_no_utf_8_can_be_judged(tmp_path: Path) -> None:

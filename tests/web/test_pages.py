@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,8 @@ from cranfield.judging.scale import Grade
 from cranfield.web.app import make_app
 from cranfield.web.asking import Asked, missing
 from cranfield.web.pages import Page, address, as_json, static, twins
-from tests.web.conftest import client_of
+from cranfield.workspace import open_workspace
+from tests.web.conftest import client_of, judge_all, make_folder, room_in, with_token
 
 
 def app_with(handler: Any, path: str = "/thing") -> Starlette:
@@ -101,3 +103,23 @@ def test_files_are_kept_for_good_by_their_content() -> None:
 def test_where_there_is_nothing_the_first_page_says_what_to_do() -> None:
     client = client_of(make_app(qrels="q", runs=["r"], explores=False))
     assert "cranfield pool" in client.get("/").text
+
+
+def test_the_first_page_is_judging_as_long_as_there_is_nothing_to_explore(tmp_path: Path) -> None:
+    folder = make_folder(tmp_path / "w", systems="[systems]\na = {run = 'a.run'}")
+    room = room_in(folder)
+    client = with_token(client_of(make_app(open_workspace(folder), room=room)))
+
+    def first() -> str:
+        return str(client.get("/", follow_redirects=False).headers["location"])
+
+    assert first() == "/judge" and client.get("/").status_code == 200
+    (folder / "a.run").write_text("1 Q0 d0 1 9.5 a\n")
+    assert first() == "/judge"  # runs, and no judgments
+    judge_all(client)
+    assert first() == "/leaderboard" and client.get("/").status_code in (200, 202)
+    twin = client.get("/index.json", follow_redirects=False).json()
+    assert twin["first"] == "/leaderboard" and "/judge" in [page["path"] for page in twin["pages"]]
+    (folder / "a.run").unlink()
+    assert first() == "/judge"  # judgments, and no runs
+    room.close()

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,21 @@ from cranfield.errors import InputError
 if TYPE_CHECKING:
     from cranfield.judging import JudgmentLog
     from cranfield.judging.texts import Texts
+    from cranfield.workspace import Adaptive
+
+_GROWING = (
+    click.option("--adaptive", metavar="STRATEGY", help="Let the pool grow as judgments arrive: mm-ns, mtf, …"),
+    click.option("--depth", type=click.IntRange(1), help="Documents of each run that it may take. [default: 100]"),
+    click.option("--budget", type=click.IntRange(1), metavar="N", help="Documents of each topic at most."),
+    click.option("--batch", type=click.IntRange(1), metavar="N", help="Documents of each topic at a time."),
+)
+
+
+def adaptive_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of a pool that grows while it is judged."""
+    for option in reversed(_GROWING):
+        command = option(command)
+    return command
 
 
 @click.command(name="judge")
@@ -23,8 +38,14 @@ if TYPE_CHECKING:
 @click.option("--log", "place", metavar="LOG", help="Where judgments are kept: a file, or postgresql://….")
 @click.option("--assessor", metavar="NAME", help="Who judges. [default: the name of the user]")
 @click.option("--grades", metavar="FILE", help="Grades other than 0 to 3; lines of grade<TAB>label<TAB>definition.")
-@click.option("--guidelines", metavar="FILE", help="How to judge: a text that is one key away.")
+@click.option("--guidelines", metavar="FILE", help="How to judge: one key away. [default: as TREC tells its assessors]")
+@click.option(
+    "--run", "runs", metavar="RUN", multiple=True, help="A run that --adaptive feeds the pool from; repeatable."
+)
+@adaptive_options
 @click.option("--topics-format", help="Format of the topics, if not recognised.")
+@click.option("--adjudicate", "adjudicates", is_flag=True, help="Decide where judges disagree, instead of judging.")
+@click.option("--names", is_flag=True, help="With --adjudicate: say who gave which grade.")
 @click.option("--plain", is_flag=True, help="Lines instead of a screen, as in a pipe; for screen readers.")
 @click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
 def command(
@@ -35,7 +56,14 @@ def command(
     assessor: str | None,
     grades: str | None,
     guidelines: str | None,
+    runs: tuple[str, ...],
+    adaptive: str | None,
+    depth: int | None,
+    budget: int | None,
+    batch: int | None,
     topics_format: str | None,
+    adjudicates: bool,
+    names: bool,
     plain: bool,
     quiet: bool,
 ) -> None:
@@ -52,26 +80,75 @@ def command(
       g guidelines   ? help    q quit   space for more of the document
     In lines, a text stands behind its key: n too short to tell
 
+    With --adaptive the pool grows: when the documents of a topic are judged, a strategy of `cranfield pool` takes more
+    out of the runs, guided by the judgments so far.
+
+    With --adjudicate, documents are shown whose judges disagree, with the grades that were given, without names. A
+    digit decides: this grade wins over every rule.
+
     \b
     Example:
       cranfield judge pool.jsonl --topics topics.xml --documents documents.jsonl
       cranfield judge pool.jsonl --topics topics.xml --documents documents.jsonl --assessor ada
       cranfield judge pool.jsonl --topics topics.xml --documents documents.jsonl --log postgresql://host/judging
+      cranfield judge pool.jsonl --topics topics.xml --documents documents.jsonl --assessor eve --adjudicate
+      cranfield judge pool.jsonl --topics topics.xml --documents documents.jsonl --adaptive mm-ns --run bm25.run
     """
     from cranfield.judging import Desk
+    from cranfield.judging.seat import Seat
+    from cranfield.judging.settling import Settling
     from cranfield.judging.sitting import Sitting
     from cranfield.judging.terminal import has_screen, run
-    from cranfield.report.judging import after_sitting
+    from cranfield.report.judging import after_adjudicating, after_sitting
 
+    if names and not adjudicates:
+        raise InputError("--names goes with --adjudicate: judges do not see what others think.")
+    growing = adaptive_of(adaptive, depth, budget, batch)
+    if bool(runs) != (growing is not None):
+        raise InputError("--adaptive and --run go together: a pool that grows is fed by runs.")
     with opened(place or log_beside(pool), grades, guidelines) as log:
         log.add_pool(pool)
-        docs = [pair.doc for pair in log.pairs()]
+        feed, more = (None, []) if growing is None else fed_by(log, runs, growing)
+        docs = [*(pair.doc for pair in log.pairs()), *more]
         texts = read_texts(topics, documents, topics_format, log.topics(), docs, quiet)
         is_plain = plain or not has_screen(sys.stdin, sys.stdout)
-        sitting = Sitting(Desk(log, assessor or _user()), texts, "line" if is_plain else "key")
-        run(sitting, is_plain, on_terminal())
+        who, method = assessor or _user(), "line" if is_plain else "key"
+        seat: Seat = (
+            Settling(log, who, texts, method, names=names)
+            if adjudicates
+            else Sitting(Desk(log, who, feed), texts, method)
+        )
+        try:
+            run(seat, is_plain, on_terminal())
+        finally:
+            seat.leave()
         if not quiet:
-            click.echo(after_sitting(sitting.judged, log), err=True)
+            after = after_adjudicating if adjudicates else after_sitting
+            click.echo(after(seat.judged, log), err=True)
+
+
+def adaptive_of(strategy: str | None, depth: int | None, budget: int | None, batch: int | None) -> Adaptive | None:
+    """How a pool grows while it is judged, if it is to."""
+    from cranfield.workspace import Adaptive
+
+    if strategy is not None:
+        return Adaptive(strategy, depth or Adaptive.depth, budget, batch)
+    if any(given is not None for given in (depth, budget, batch)):
+        raise InputError("--depth, --budget and --batch go with --adaptive STRATEGY.")
+    return None
+
+
+def fed_by(log: JudgmentLog, files: Sequence[str], wanted: Adaptive) -> tuple[Callable[[str], int], list[str]]:
+    """What feeds a pool out of runs, and all documents that it may come to."""
+    from cranfield.judging.adaptive import growing
+    from cranfield.pooling import ranked_lists
+    from cranfield.pooling.lists import named_runs
+    from cranfield.pooling.reading import read_runs
+
+    runs = list(progress(read_runs(files), len(files), "reading runs"))
+    docs = [doc for own in ranked_lists(named_runs(runs), wanted.depth).values() for doc in own.ranks]
+    feed = growing(log, runs, wanted.strategy, wanted.depth, wanted.budget, wanted.batch, log.settings.seed)
+    return feed, docs
 
 
 def log_beside(pool: str) -> str:

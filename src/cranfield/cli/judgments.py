@@ -136,7 +136,8 @@ def export(
 @command.command(name="import")
 @click.argument("log", metavar="LOG")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
-@click.option("--assessor", metavar="NAME", help="Whose judgments qrels are, which do not say.")
+@click.option("--assessor", metavar="NAME", help="Whose judgments they are: qrels do not say, and files may lie.")
+@click.option("--decisions", is_flag=True, help="Adjudicated grades and gold pairs too: of a history of your own.")
 @click.option("--model", "is_model", is_flag=True, help="They are by a model: not merged unless asked for.")
 @click.option("--format", "format_", help="jsonl, csv, or a format of qrels, if not recognised.")
 @grade_words_option
@@ -145,6 +146,7 @@ def import_(
     log: str,
     files: tuple[str, ...],
     assessor: str | None,
+    decisions: bool,
     is_model: bool,
     format_: str | None,
     grade_words: Mapping[str, float],
@@ -155,9 +157,14 @@ def import_(
     A log that is not there is made. To import a file twice changes nothing. Where somebody has judged a document again
     since, the later judgment stays.
 
+    What an assessor sends may hold judgments, and with --assessor only those of the one who is named. Adjudicated
+    grades, and what is gold, are taken up only with --decisions: for a history that you exported yourself.
+
     \b
     Example:
+      cranfield judgments import pool.judgments.db judgments-ada.jsonl --assessor ada
       cranfield judgments import pool.judgments.db judgments-ada.jsonl judgments-grace.jsonl
+      cranfield judgments import copy.db history.jsonl --decisions
       cranfield judgments import pool.judgments.db old.qrels --assessor nist
       cranfield judgments import pool.judgments.db gpt.qrels --assessor gpt --model
     """
@@ -166,7 +173,15 @@ def import_(
 
     with open_log(log) as known:
         for file in files:
-            done = import_judgments(known, file, assessor, format=format_, is_model=is_model, grade_words=grade_words)
+            done = import_judgments(
+                known,
+                file,
+                assessor,
+                format=format_,
+                is_model=is_model,
+                grade_words=grade_words,
+                decisions=decisions,
+            )
             if not quiet:
                 click.echo(imported_text(done), err=True)
 
@@ -218,7 +233,7 @@ def plan(
     from cranfield.cli.judge import opened
     from cranfield.formats import read_qrels
     from cranfield.judging import Assignment, assign, deal
-    from cranfield.report.judging import status_text
+    from cranfield.report.judging import not_gold_text, status_text
 
     with opened(log, grades, guidelines) as known:
         given: dict[str, Any] = {
@@ -235,7 +250,10 @@ def plan(
         for pool in pools:
             known.add_pool(pool)
         if gold is not None:
-            known.add_gold(read_qrels(gold).to_dict())
+            right = read_qrels(gold).to_dict()
+            known.add_gold(right)
+            for line in not_gold_text(known, right):
+                click.echo(line, err=True)
         if assessors:
             deal(known, assessors)
         assign(known, [Assignment(name, topic) for name, own in map(_assigned, topics) for topic in own])

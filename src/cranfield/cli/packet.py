@@ -20,7 +20,7 @@ LARGE = 25_000_000  # bytes, beyond which mail servers refuse
 )
 @click.option("--topic", "wanted", metavar="TOPIC", multiple=True, help="Only this topic; repeatable.")
 @click.option("--grades", metavar="FILE", help="Grades other than 0 to 3; lines of grade<TAB>label<TAB>definition.")
-@click.option("--guidelines", metavar="FILE", help="How to judge: a text that is one key away.")
+@click.option("--guidelines", metavar="FILE", help="How to judge: one key away. [default: as TREC tells its assessors]")
 @click.option("--title", default="Relevance judgments", show_default=True, help="What the page is called.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="For the order of documents.")
 @click.option("--topics-format", help="Format of the topics, if not recognised.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from cranfield.cli.judge import adaptive_of, adaptive_options
 from cranfield.cli.options import echo, progress
 from cranfield.errors import InputError
 
@@ -17,6 +18,7 @@ from cranfield.errors import InputError
     "--log", metavar="LOG", help="Where judgments are kept: a file, or postgresql://…. [default: beside the pool]"
 )
 @click.option("--assessor", metavar="NAME", help="Who you are, where nobody signs in. [default: the name of the user]")
+@adaptive_options
 @click.option("--coordinator", metavar="NAME", help="Print a link by which NAME gets an account as coordinator.")
 @click.option("--name", "names", metavar="NAME", multiple=True, help="A name the server is called by; repeatable.")
 @click.option("--certificate", metavar="FILE", help="Serve by HTTPS, with this certificate …")
@@ -30,6 +32,10 @@ def command(
     port: int,
     log: str | None,
     assessor: str | None,
+    adaptive: str | None,
+    depth: int | None,
+    budget: int | None,
+    batch: int | None,
     coordinator: str | None,
     names: tuple[str, ...],
     certificate: str | None,
@@ -40,7 +46,8 @@ def command(
     """Judge and explore in the browser.
 
     WORKSPACE is a folder with a cranfield.toml, as `cranfield init`, `demo` and `experiment` leave it; by default the
-    one you are in. If it has a pool, its documents can be judged. With --qrels there is none: runs are explored only.
+    one you are in. If it has a pool, its documents can be judged; with --adaptive it grows out of the workspace's runs
+    as judgments arrive. With --qrels there is no workspace: runs are explored only.
 
     Alone on 127.0.0.1 nobody signs in. Any other address demands accounts, and does not start without: --coordinator
     makes the first; coordinators invite others on the page People. Nothing is ever loaded from elsewhere.
@@ -49,6 +56,7 @@ def command(
     Example:
       cranfield serve cranfield-demo
       cranfield serve --qrels qrels.txt bm25.run lm.run
+      cranfield serve trec8 --adaptive mm-ns --budget 200
       cranfield serve trec8 --host 0.0.0.0 --coordinator ada --certificate cert.pem --key key.pem
     """
     from cranfield.web.serving import address_of, listening, run, set_up
@@ -59,6 +67,9 @@ def command(
         raise InputError("--qrels needs runs: cranfield serve --qrels QRELS RUN...")
     if (certificate is None) != (key is None):
         raise InputError("--certificate and --key go together.")
+    growing = adaptive_of(adaptive, depth, budget, batch)
+    if growing is not None and qrels is not None:
+        raise InputError("--adaptive feeds a pool that is judged, which takes a workspace; with --qrels there is none.")
     is_secure = certificate is not None or behind_proxy
     with listening(host, port) as socket:
         bench = set_up(
@@ -70,6 +81,7 @@ def command(
             log=log,
             assessor=assessor or _user(),
             coordinator=coordinator,
+            adaptive=growing,
             watch=lambda documents: progress(documents, None, "reading documents"),
         )
         address = address_of(names[0] if names else host, socket.getsockname()[1], certificate is not None)

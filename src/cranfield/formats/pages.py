@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from html import unescape
 from html.parser import HTMLParser
 
 from cranfield.formats.beir import tidy
@@ -19,6 +20,8 @@ _DECLARED_WITHIN = 4096  # bytes; HTML wants the declaration within the first 1,
 _NO_CHARSETS = ("idna", "punycode", "unicode_escape", "raw_unicode_escape", "unicode-escape", "undefined", "utf-7")
 _UNICODE = ("utf-8", "utf8", "ascii", "us-ascii")
 _LIKE_HTML = re.compile(rb"<(?:!doctype|html|head|body|title|table|div|p|a|br|h[1-6]|font|meta|frameset)\b", re.I)
+_LONGEST_REST = 2_000  # characters
+_TAG = re.compile(r"<[^<>]*>")
 _HIDDEN = frozenset({"script", "style", "template"})
 # elements that do not end a word
 _INLINE = frozenset(
@@ -46,9 +49,20 @@ def read_page(data: bytes, content_type: str = "") -> Page:
     if not is_markup(data, content_type):
         return Page("", _lines(text), encoding)
     visible = _Visible()
-    visible.feed(_without_open_comment(text))
-    visible.close()
+    fed(visible, text)
     return Page(tidy("".join(visible.title)), _lines("".join(visible.text)), encoding)
+
+
+def fed(parser: HTMLParser, text: str) -> None:
+    """Have a page parsed, in a time that grows with its length only.
+
+    Of markup that is never ended, Python's parser looks for the end anew at each <: a long rest is taken as text.
+    """
+    parser.feed(_without_open_comment(text))
+    if len(parser.rawdata) <= _LONGEST_REST:
+        parser.close()
+    elif parser.cdata_elem is None:
+        parser.handle_data(unescape(_TAG.sub("", parser.rawdata)))
 
 
 def decoded(data: bytes, content_type: str = "") -> tuple[str, str]:

@@ -18,13 +18,14 @@ needed; pages, terminals and packets are callers of what stands here.
     export_qrels(log, "majority").qrels, write_history(log, "history.jsonl"), import_judgments(log, "history.jsonl")
 
 What a `Desk` returns may be shown to its assessor as it is. Everything else is for coordinators. All of it is safe to
-call from several threads and processes. Errors are `JudgingError` (or its `DatabaseFull`) and `InputError`.
+call from several threads and processes. Errors are `JudgingError` (or its `DatabaseFull`, `DatabaseBusy`) and
+`InputError`.
 """
 
 from cranfield.judging.adaptive import feeder
 from cranfield.judging.adjudication import Dispute, adjudicate, disputes, number_of_disputes, undo_adjudication
 from cranfield.judging.assignment import Assignment, assign, assignments, deal, unassign
-from cranfield.judging.database import DatabaseFull, JudgingError
+from cranfield.judging.database import DatabaseBusy, DatabaseFull, JudgingError
 from cranfield.judging.desk import Desk, Item, Saved, TopicState
 from cranfield.judging.events import KINDS, Event, State, Trace
 from cranfield.judging.exporting import Disagreement, Exported, export_qrels, write_history
@@ -38,6 +39,7 @@ __all__ = [
     "KINDS",
     "Assignment",
     "AssessorProgress",
+    "DatabaseBusy",
     "DatabaseFull",
     "Desk",
     "Disagreement",

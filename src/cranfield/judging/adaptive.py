@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
+from cranfield.errors import InputError
 from cranfield.judging.database import Connection
 from cranfield.judging.log import JudgmentLog
 from cranfield.judging.settings import load_settings
@@ -24,8 +25,12 @@ def askers_of(
     """What a strategy of `cranfield pool` asks for each topic of some runs. It knows ranks, and must stay with us."""
     from cranfield.pooling import Setting, ranked_lists, strategy_of
     from cranfield.pooling.lists import named_runs
+    from cranfield.pooling.strategies import STRATEGIES
 
     chosen, setting = strategy_of(strategy), Setting(seed=seed, rel=rel)
+    if chosen.needs:
+        known = ", ".join(one.name for one in STRATEGIES.values() if one.kind == "adaptive" and not one.needs)
+        raise InputError(f"{chosen.name} needs more than runs; while documents are judged, a pool grows by {known}.")
     lists = ranked_lists(named_runs(runs), depth)
     return {query: chosen.asker(own, setting, params) for query, own in lists.items()}
 
@@ -49,6 +54,28 @@ def feeder(
         room = size if budget is None else min(size, budget - len(judged))
         return log.add_pairs({query: askers[query].next(judged, room)}) if room > 0 else 0
 
+    return feed
+
+
+def growing(
+    log: JudgmentLog,
+    runs: Any,
+    strategy: str,
+    depth: int = 100,
+    budget: int | None = None,
+    batch: int | None = None,
+    seed: int = 1,
+) -> Callable[[str], int]:
+    """What a pool of some runs grows by while it is judged, for `Desk(feed=…)`.
+
+    A topic that is in no pool begins with what the strategy asks for first.
+    """
+    askers = askers_of(runs, strategy, depth, seed)
+    feed = feeder(log, askers, budget, batch)
+    known = set(log.topics())
+    for query in askers:
+        if query not in known:
+            feed(query)
     return feed
 
 

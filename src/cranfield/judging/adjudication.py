@@ -90,7 +90,7 @@ def undo_adjudication(log: JudgmentLog, by: str, trace: Trace | None = None) -> 
 
     def work(at: Connection) -> Event | None:
         ensure_assessor(at, by)
-        if at.value("SELECT 1 FROM events WHERE key = ?", trace.key) is not None:
+        if at.value("SELECT 1 FROM events WHERE assessor = ? AND key = ?", by, trace.key) is not None:
             return None
         last = last_event(at, by, ["adjudicate"])
         if last is None or last.query is None or last.doc is None:

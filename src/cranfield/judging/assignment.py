@@ -30,24 +30,26 @@ class Assignment:
 def assign(log: JudgmentLog, assignments: Iterable[Assignment]) -> None:
     """Give topics to assessors. As long as nothing is assigned, everybody may judge everything."""
     given = list(assignments)
+    log.write(lambda at: _give(at, given))
 
-    def work(at: Connection) -> None:
-        for one in given:
-            name = checked_assessor(one.assessor)
-            require_topic(at, one.query)
-            ensure_assessor(at, name)
-            at.run(
-                """
-                INSERT INTO assignments VALUES (?, ?, ?)
-                ON CONFLICT (assessor, query) DO UPDATE SET seat = excluded.seat
-                """,
-                name,
-                one.query,
-                one.seat,
-            )
-            at.run("UPDATE orders SET reach = 0 WHERE assessor = ? AND query = ?", name, one.query)
 
-    log.write(work)
+def _give(at: Connection, given: Iterable[Assignment], anew: bool = False) -> None:
+    if anew:
+        at.run("DELETE FROM assignments")
+    for one in given:
+        name = checked_assessor(one.assessor)
+        require_topic(at, one.query)
+        ensure_assessor(at, name)
+        at.run(
+            """
+            INSERT INTO assignments VALUES (?, ?, ?)
+            ON CONFLICT (assessor, query) DO UPDATE SET seat = excluded.seat
+            """,
+            name,
+            one.query,
+            one.seat,
+        )
+        at.run("UPDATE orders SET reach = 0 WHERE assessor = ? AND query = ?", name, one.query)
 
 
 def unassign(log: JudgmentLog, assessor: str, queries: Iterable[str] | None = None) -> None:
@@ -72,8 +74,12 @@ def assignments(log: JudgmentLog) -> list[Assignment]:
     return [Assignment(*row) for row in log.read(lambda at: at.rows(statement))]
 
 
-def deal(log: JudgmentLog, assessors: Sequence[str]) -> list[Assignment]:
-    """Deal all topics to assessors: each topic to as many as its pairs get judgments, all with about as much to do."""
+def deal(log: JudgmentLog, assessors: Sequence[str], anew: bool = False) -> list[Assignment]:
+    """Deal all topics to assessors: each topic to as many as its pairs get judgments, all with about as much to do.
+
+    With `anew`, what was given before is taken back, all at once with what is given: if it cannot be done, the plan
+    stays as it was.
+    """
     names = list(dict.fromkeys(map(checked_assessor, assessors)))
     settings = log.read(load_settings)
     seats = settings.judgments + (settings.overlap > 0)
@@ -88,7 +94,7 @@ def deal(log: JudgmentLog, assessors: Sequence[str]) -> list[Assignment]:
         for seat in range(min(n, seats)):
             sizes[query][seat] += 1
     dealt = deal_topics(sizes, names, random.Random(settings.seed))
-    assign(log, dealt)
+    log.write(lambda at: _give(at, dealt, anew))
     return dealt
 
 

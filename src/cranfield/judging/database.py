@@ -12,10 +12,10 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from cranfield.errors import CranfieldError, MissingExtra
@@ -37,6 +37,10 @@ class JudgingError(CranfieldError):
 
 class DatabaseFull(JudgingError):
     """There is no room for one more judgment."""
+
+
+class DatabaseBusy(JudgingError):
+    """The database does not answer by now; the same may be tried again."""
 
 
 class Connection:
@@ -79,19 +83,70 @@ class Connection:
             self.run(f"INSERT INTO {table} ({columns}) VALUES {', '.join([marks] * len(some))}", *values)
 
 
+class CopyingConnection(Connection):
+    """Statements to PostgreSQL, for which values by the thousand are hard reading: it has a way of its own."""
+
+    def insert(self, table: str, columns: str, rows: Sequence[Sequence[object]]) -> None:
+        if not rows:
+            return
+        with self.raw.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+            for row in rows:
+                copy.write_row(_stored(row))
+
+
+class Connections(Protocol):
+    """Where a database takes its connections from: a server shares a pool, see `web.connections`."""
+
+    def taken(self) -> AbstractContextManager[Any]:
+        """A connection for the time being; one that failed is not used again."""
+
+    def close(self) -> None:
+        """End all connections that nobody is using."""
+
+
+class Kept:
+    """As many connections as are used at once, kept for the next time: all that one person at a terminal needs."""
+
+    def __init__(self, connect: Callable[[], Any]) -> None:
+        self._connect = connect
+        self._idle: list[Any] = []
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def taken(self) -> Iterator[Any]:
+        with self._lock:
+            raw = self._idle.pop() if self._idle else None
+        if raw is None:
+            raw = self._connect()
+        try:
+            yield raw
+        except BaseException:
+            with suppress(Exception):
+                raw.close()
+            raise
+        with self._lock:
+            self._idle.append(raw)
+
+    def close(self) -> None:
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for raw in idle:
+            raw.close()
+
+
 class Database:
     """Where judgments are kept; safe to use from several threads and processes."""
 
     words: ClassVar[Mapping[str, str]]  # what the statements call {serial} and so on
+    speaks: ClassVar[type[Connection]] = Connection
     name: str
 
     def __init__(self) -> None:
-        self._idle: list[Any] = []
-        self._lock = threading.Lock()
+        self.connections: Connections = Kept(lambda: self.connect())
 
     def read(self, work: Callable[[Connection], T]) -> T:
         """What a function finds out; all its queries see the same state."""
-        with self._said(), self._connected() as raw:
+        with self._said(), self.connections.taken() as raw:
             return self._in_transaction(raw, self.begin_reading, work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
@@ -101,17 +156,14 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A state of everything, to be read at leisure; what others add meanwhile is not seen."""
-        with self._said(), self._connected() as raw:
+        with self._said(), self.connections.taken() as raw:
             raw.execute(self.begin_reading)
-            yield Connection(raw, self.words)
+            yield self.speaks(raw, self.words)
             raw.execute("COMMIT")
 
     def close(self) -> None:
         """End all connections that nobody is using."""
-        with self._lock:
-            idle, self._idle = self._idle, []
-        for raw in idle:
-            raw.close()
+        self.connections.close()
 
     begin_reading: ClassVar[str]
     begin_writing: ClassVar[str]
@@ -134,26 +186,10 @@ class Database:
         except self._errors as error:
             raise self.explained(error) from None
 
-    @contextmanager
-    def _connected(self) -> Iterator[Any]:
-        """A connection for the time being; one that failed is not used again."""
-        with self._lock:
-            raw = self._idle.pop() if self._idle else None
-        if raw is None:
-            raw = self.connect()
-        try:
-            yield raw
-        except BaseException:
-            with suppress(Exception):
-                raw.close()
-            raise
-        with self._lock:
-            self._idle.append(raw)
-
     def _in_transaction(self, raw: Any, begin: str, work: Callable[[Connection], T]) -> T:
         raw.execute(begin)
         try:
-            done = work(Connection(raw, self.words))
+            done = work(self.speaks(raw, self.words))
             raw.execute("COMMIT")
         except BaseException:
             with suppress(Exception):
@@ -180,7 +216,7 @@ class SqliteDatabase(Database):
         self._check_mine()
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        with self._writing, self._said(), self._connected() as raw:
+        with self._writing, self._said(), self.connections.taken() as raw:
             return self._in_transaction(raw, self.begin_writing, work)
 
     def connect(self) -> Any:
@@ -215,7 +251,7 @@ class SqliteDatabase(Database):
                 "What was confirmed before is kept; make room and try again."
             )
         if code.startswith("SQLITE_BUSY"):
-            return JudgingError(
+            return DatabaseBusy(
                 f"{self.name}: another process has been writing for {PATIENCE:g} s. Nothing was saved; try again."
             )
         if code.startswith("SQLITE_READONLY"):
@@ -257,6 +293,7 @@ class PostgresDatabase(Database):
         "lock": "FOR NO KEY UPDATE",
         "skip": "FOR NO KEY UPDATE SKIP LOCKED",
     }
+    speaks: ClassVar = CopyingConnection
     begin_reading: ClassVar = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     begin_writing: ClassVar = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
@@ -285,7 +322,7 @@ class PostgresDatabase(Database):
         errors = self._library.errors
         for rest in reversed(range(TRIES)):
             try:
-                with self._connected() as raw:
+                with self.connections.taken() as raw:
                     return self._in_transaction(raw, begin, work)
             except (errors.DiskFull, errors.OutOfMemory, errors.TooManyConnections):
                 raise
@@ -313,7 +350,7 @@ class PostgresDatabase(Database):
                 "What was confirmed before is kept; make room and try again."
             )
         if isinstance(error, self._library.OperationalError):
-            return JudgingError(f"{self.name}: PostgreSQL cannot be reached: {said}. Nothing was saved; try again.")
+            return DatabaseBusy(f"{self.name}: PostgreSQL cannot be reached: {said}. Nothing was saved; try again.")
         return JudgingError(f"{self.name}: PostgreSQL says: {said}.")
 
     @cached_property
@@ -362,7 +399,13 @@ def _stored(values: Sequence[object]) -> list[object]:
     return [escaped(value) if type(value) is str else value for value in values]
 
 
-def _read(row: Sequence[Any]) -> Row:
+def _read(row: Row) -> Row:
+    # most rows are as they are; an order of thousands of documents is read and written at once
+    for value in row:
+        if type(value) is str and "\\" in value:
+            break
+    else:
+        return row
     return tuple(unescaped(value) if type(value) is str and "\\" in value else value for value in row)
 
 
@@ -372,7 +415,7 @@ def escaped(text: str) -> str:
     >>> print(escaped("d\udcff\\"))
     d\udcff\\
     """
-    if not _UNSTORABLE.search(text):
+    if (text.isascii() and "\\" not in text and "\0" not in text) or not _UNSTORABLE.search(text):
         return text
     return _UNSTORABLE.sub(lambda match: "\\\\" if match[0] == "\\" else f"\\u{ord(match[0]):04x}", text)
 

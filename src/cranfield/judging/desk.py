@@ -24,13 +24,13 @@ from cranfield.judging.log import (
     require_topic,
     state_in,
 )
-from cranfield.judging.order import add_place, extend_order
+from cranfield.judging.order import add_place, extend_order, unlaid
 from cranfield.judging.scale import plain
 from cranfield.judging.settings import Settings, load_settings
 from cranfield.records import record
 
 _OPEN = """
-    SELECT l.place, l.pair, l.again, p.gold IS NOT NULL FROM places l JOIN pairs p ON p.pair = l.pair
+    SELECT l.place, l.pair, l.again, p.gold IS NOT NULL, l.later FROM places l JOIN pairs p ON p.pair = l.pair
     WHERE l.assessor = ? AND l.query = ? AND l.status = 'open' AND (
         l.again = 1 OR p.gold IS NOT NULL OR p.judged + (
             SELECT COUNT(*) FROM holds h WHERE h.pair = l.pair AND h.assessor <> ? AND h.until > ?
@@ -112,7 +112,12 @@ class Desk:
                 """,
                 self.assessor,
             )
-            begun = {query: TopicState(query, *map(int, counts)) for query, *counts in known}
+            rests = at.rows("SELECT query, rest FROM orders WHERE assessor = ? AND rest <> ''", self.assessor)
+            more = {query: unlaid(rest) for query, rest in rests}
+            begun = {}
+            for query, places, left, skipped in known:
+                there, open_ = more.get(query, (0, 0))
+                begun[query] = TopicState(query, int(places) + there, int(left) + open_, int(skipped))
             fresh = _sizes(at, _seats(at, self.assessor))
             every = _topics(at, self.assessor)
             return [
@@ -141,7 +146,7 @@ class Desk:
 
         def work(at: Connection) -> None:
             ensure_assessor(at, self.assessor)
-            self._order(at, load_settings(at), query)
+            self._order(at, load_settings(at), query, whole=True)
 
         self.log.write(work)
 
@@ -162,6 +167,8 @@ class Desk:
 
     def at(self, query: str, place: int) -> Item:
         """The document at a place of this assessor's order."""
+        if self.log.read(lambda at: self._is_ahead(at, query, place)):
+            self.prepare(query)
         return self.log.read(lambda at: self._item(at, query, place))
 
     def seen(self, query: str) -> list[int]:
@@ -185,10 +192,12 @@ class Desk:
         grade: float | None = None,
         note: str | None = None,
         trace: Trace | None = None,
+        doc: str | None = None,
     ) -> Saved:
         """Record what the assessor does with the document at a place: judge, cannot, skip or note.
 
-        When this returns, it is on disk. The same `trace.key` again records nothing new.
+        When this returns, it is on disk. The same `trace.key` again records nothing new. `doc` is the document that
+        was looked at, if the caller can tell: what is meant for it is recorded for no other.
         """
         if kind not in ("judge", "cannot", "skip", "note"):
             raise InputError(f"{kind!r:.40} is nothing to do with a document: expected judge, cannot, skip or note.")
@@ -199,12 +208,17 @@ class Desk:
             settings = load_settings(at)
             if grade is not None:
                 settings.scale.grade(grade)
-            pair, again, doc = self._place(at, query, place)
+            pair, again, there = self._place(at, query, place)
+            if doc is not None and doc != there:
+                raise JudgingError(
+                    f"document number {place} of {self.assessor} for query {shown(query)} is {shown(there)}, and not "
+                    f"{shown(doc)}, which was looked at: nothing was recorded. Load the page again."
+                )
             event = Event(
                 kind=kind,
                 assessor=self.assessor,
                 query=query,
-                doc=doc,
+                doc=there,
                 grade=None if grade is None else float(grade),
                 note=note,
                 again=bool(again),
@@ -222,8 +236,11 @@ class Desk:
             return Saved(saved.event, item, item.left)
         return saved
 
-    def undo(self, trace: Trace | None = None) -> Item | None:
-        """Take back what this assessor did last; the document it concerned, or None if there is nothing to undo."""
+    def undo(self, trace: Trace | None = None, undoes: str | None = None) -> Item | None:
+        """Take back what this assessor did last; the document it concerned, or None if there is nothing to undo.
+
+        `undoes` is the key of what is to be taken back, if the caller can tell: nothing else is.
+        """
         trace = trace or Trace()
 
         def work(at: Connection) -> Item | None:
@@ -235,6 +252,8 @@ class Desk:
             )
             if known is None:
                 last = last_event(at, self.assessor)
+                if undoes is not None and (last is None or last.key != undoes):
+                    raise JudgingError("what was to be taken back is not what was done last: nothing was taken back.")
                 if last is None:
                     return None
                 pair = self._pair(at, last.query, last.doc)
@@ -259,7 +278,7 @@ class Desk:
                 again,
             )
             if place is None:  # judged elsewhere, in a packet say
-                self._order(at, load_settings(at), query)
+                self._order(at, load_settings(at), query, whole=True)
                 place = add_place(at, self.assessor, query, self._pair(at, query, doc))
             return self._item(at, query, place)
 
@@ -286,7 +305,7 @@ class Desk:
             require_topic(at, query)
             settings = load_settings(at)
             add_pairs(at, {query: [doc]}, "search")
-            self._order(at, settings, query)
+            self._order(at, settings, query, whole=True)
             place = add_place(at, self.assessor, query, self._pair(at, query, doc))
             given = timed(trace or Trace())
             record_event(at, Event(kind="found", assessor=self.assessor, query=query, doc=doc, note=words, **given))
@@ -294,6 +313,10 @@ class Desk:
             return self._item(at, query, place)
 
         return self.log.write(work)
+
+    def leave(self) -> None:
+        """Let others have at once what is held for this assessor."""
+        self.log.write(lambda at: at.run("DELETE FROM holds WHERE assessor = ?", self.assessor))
 
     def own(self) -> list[Item]:
         """Everything this assessor has done, by topic and place; for a list to go back to."""
@@ -317,15 +340,23 @@ class Desk:
     def _next(self, at: Connection, settings: Settings, query: str, hold: bool = True) -> Item | None:
         """The first document of the order that is open, and not with others."""
         self._order(at, settings, query)
+        place, later = self._first_open(at, settings, query, hold)
+        if (place is None or later) and self._rest(at, query):  # what was put off comes after all others
+            self._order(at, settings, query, whole=True)
+            place, later = self._first_open(at, settings, query, hold)
+        return None if place is None else self._item(at, query, place)
+
+    def _first_open(self, at: Connection, settings: Settings, query: str, hold: bool) -> tuple[int | None, int]:
+        """The first place that is open, and when it was put off, if it was."""
         moment = time.time()
         for most in (_FEW, _ALL):
             candidates = at.rows(_OPEN, self.assessor, query, self.assessor, moment, most)
-            for place, pair, again, is_gold in candidates:
+            for place, pair, again, is_gold, later in candidates:
                 if again or is_gold or not hold or self._held(at, pair, moment, settings.hold):
-                    return self._item(at, query, place)
+                    return place, later
             if len(candidates) < most:
-                return None
-        return None
+                break
+        return None, 0
 
     def _fed(self, query: str | None) -> Item | None:
         """What an adaptive pool has to offer after everything else."""
@@ -357,13 +388,23 @@ class Desk:
             )
         return True
 
-    def _order(self, at: Connection, settings: Settings, query: str) -> None:
-        """See that this assessor has an order of a topic, complete to this day."""
+    def _order(self, at: Connection, settings: Settings, query: str, whole: bool = False) -> None:
+        """See that this assessor has an order of a topic, complete to this day; `whole` if all places are needed."""
         require_topic(at, query)
         seats = _seats(at, self.assessor)
         if seats is not None and query not in seats:
             raise JudgingError(f"query {shown(query)} is not assigned to {self.assessor}.")
-        extend_order(at, settings, self.assessor, query, 0 if seats is None else seats[query])
+        extend_order(at, settings, self.assessor, query, 0 if seats is None else seats[query], whole)
+
+    def _rest(self, at: Connection, query: str) -> str:
+        """The end of the order that has no places yet."""
+        found = at.value("SELECT rest FROM orders WHERE assessor = ? AND query = ?", self.assessor, query)
+        return found or ""
+
+    def _is_ahead(self, at: Connection, query: str, place: int) -> bool:
+        """Whether a place is in the order, but not made yet."""
+        row = at.row("SELECT length, rest FROM orders WHERE assessor = ? AND query = ?", self.assessor, query)
+        return row is not None and bool(row[1]) and row[0] - unlaid(row[1])[0] < place <= row[0]
 
     def _by_turns(self, at: Connection) -> Sequence[str]:
         """The topics of this assessor, the one judged last first."""
@@ -394,13 +435,12 @@ class Desk:
         return Item(query, doc, place, int(length), self._left(at, query), state.kind, state.grade, state.note)
 
     def _left(self, at: Connection, query: str) -> int:
-        return int(
-            at.value(
-                "SELECT COUNT(*) FROM places WHERE assessor = ? AND query = ? AND status IN ('open', 'waiting')",
-                self.assessor,
-                query,
-            )
+        laid = at.value(
+            "SELECT COUNT(*) FROM places WHERE assessor = ? AND query = ? AND status IN ('open', 'waiting')",
+            self.assessor,
+            query,
         )
+        return int(laid) + unlaid(self._rest(at, query))[1]
 
     def _pair(self, at: Connection, query: str | None, doc: str | None) -> int:
         return int(at.value("SELECT pair FROM pairs WHERE query = ? AND doc = ?", query, doc))

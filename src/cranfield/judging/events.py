@@ -84,7 +84,7 @@ class Event:
         if "grade" in values:
             values["grade"] = any_number(values["grade"], "grade")
         if "active_ms" in values:
-            values["active_ms"] = round(any_number(values["active_ms"], "active_ms"))
+            values["active_ms"] = _milliseconds(round(any_number(values["active_ms"], "active_ms")))
         values["again"] = str(values.get("again", "")).lower() in ("true", "1")
         if "note" in given and given["note"] == "" and given.get("kind") == "note":
             values["note"] = ""  # a remark that was taken away
@@ -185,8 +185,8 @@ def _check(event: Event) -> None:
 
 def timed(trace: Trace) -> dict[str, Any]:
     """What a trace says, checked and complete, as fields of an event."""
-    if trace.active_ms is not None and not 0 <= trace.active_ms < 2**31:
-        raise InputError(f"active_ms is {trace.active_ms}, expected milliseconds from 0 on.")
+    if trace.active_ms is not None:
+        _milliseconds(trace.active_ms)
     recorded = now()
     return {
         "key": trace.key,
@@ -197,3 +197,9 @@ def timed(trace: Trace) -> dict[str, Any]:
         "method": trace.method[:40],
         "version": trace.version[:80],
     }
+
+
+def _milliseconds(value: int) -> int:
+    if not 0 <= value < 2**31:
+        raise InputError(f"active_ms: expected milliseconds from 0 to {2**31 - 1:,}.")
+    return value

@@ -10,12 +10,14 @@ import csv
 import io
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cranfield.collection import Qrels
 from cranfield.errors import InputError
 from cranfield.ids import id_bytes
+from cranfield.judging.cells import cell
 from cranfield.judging.database import JudgingError
 from cranfield.judging.events import COLUMNS, VERSION, Event
 from cranfield.judging.log import Judgment, JudgmentLog, Pair
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 
 RULE = "majority"
 UNJUDGED = -1.0  # pooled, without a judgment
+_HALVES = re.compile("[\ud800-\udfff]")  # of characters, and bytes that are no UTF-8
 
 
 @record
@@ -48,6 +51,7 @@ class Exported:
     """Qrels out of a log, with what was settled on the way."""
 
     qrels: Qrels
+    judgments: int  # rows of the qrels that somebody judged; the others say that nobody did
     rule: str  # in a sentence
     assessors: tuple[str, ...]
     disagreements: tuple[Disagreement, ...]
@@ -92,7 +96,8 @@ def export_qrels(
     notes = _notes(log, pairs, cannot, adjudicated, assessors, with_models)
     if merged is not None and len(merged.panel.assessors) > 1:
         notes += merged.notes
-    waiting = [(p.query, p.doc) for p in pairs if p.gold is None and p.doc not in grades.get(p.query, {})]
+    known = {(query, doc) for query, own in grades.items() for doc in own}
+    waiting = [(p.query, p.doc) for p in pairs if p.gold is None and (p.query, p.doc) not in known]
     if unjudged and sample is None:
         for query, doc in waiting:
             grades.setdefault(query, {})[doc] = UNJUDGED
@@ -104,6 +109,7 @@ def export_qrels(
     ) + "; an adjudicated grade wins"
     return Exported(
         qrels=qrels,
+        judgments=sum(pair in known for pair in zip(qrels.row_queries(), qrels.docs, strict=True)),
         rule=described,
         assessors=tuple(dict.fromkeys(one.assessor for one in judged)),
         disagreements=_disagreements(merged, adjudicated),
@@ -177,12 +183,13 @@ def write_events(
             out.write(_line({name: value for name, value in values.items() if _says(name, value)}))
             written += 1
         return written
-    text = io.TextIOWrapper(out, "utf-8", "surrogateescape", newline="", write_through=True)
+    text = io.TextIOWrapper(out, "utf-8", newline="", write_through=True)
     table = csv.writer(text, lineterminator="\n")
     table.writerow([*COLUMNS, "gold"])
     for event in events:
         values = event.to_dict()
-        table.writerow([*(values[name] for name in COLUMNS), gold.get((event.query or "", event.doc or ""))])
+        row = [cell(value) if isinstance(value, str) else value for value in (values[name] for name in COLUMNS)]
+        table.writerow([*row, gold.get((event.query or "", event.doc or ""))])
         written += 1
     text.detach()
     return written
@@ -194,7 +201,9 @@ def _says(name: str, value: object) -> bool:
 
 
 def _line(content: Mapping[str, Any]) -> bytes:
-    return json.dumps(content, ensure_ascii=False).encode("utf-8", "surrogateescape") + b"\n"
+    # whatever is in the log can be written, and comes back as it was
+    text = json.dumps(content, ensure_ascii=False)
+    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode() + b"\n"
 
 
 def _chosen(log: JudgmentLog, assessors: Sequence[str] | None, with_models: bool) -> list[Judgment]:

@@ -15,6 +15,7 @@ from cranfield.errors import InputError
 from cranfield.formats.files import read_qrels
 from cranfield.formats.values import any_number
 from cranfield.ids import shown
+from cranfield.judging.cells import text_in
 from cranfield.judging.database import Connection
 from cranfield.judging.events import COLUMNS, Event, checked_assessor, derived_key
 from cranfield.judging.log import JudgmentLog, add_pairs, event_of, record_event, state_in
@@ -25,6 +26,8 @@ from cranfield.opening import Input, PathLike
 from cranfield.records import entity, record
 
 BATCH = 1_000  # events in a transaction
+MOST_PLACES = 2**31 - 1
+Key = tuple[str, str]  # the assessor of an event, and its key
 
 
 @record
@@ -48,7 +51,7 @@ class _Content:
     events: Sequence[Event]
     scale: Scale | None = None  # the grades, if it names them
     gold: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    places: Mapping[str, int] = field(default_factory=dict)  # by key: where in the order of its assessor
+    places: Mapping[Key, int] = field(default_factory=dict)  # where in the order of its assessor
     unjudged: int = 0
 
 
@@ -60,25 +63,28 @@ def import_judgments(
     format: str | None = None,
     is_model: bool = False,
     grade_words: Mapping[str, float] | None = None,
+    decisions: bool = False,
 ) -> Imported:
     """Take up judgments from a file: a history, what a packet saved, or qrels, which need the name of their assessor.
 
-    The format is told from the content unless named (jsonl, csv, or a format of qrels).
+    The format is told from the content unless named (jsonl, csv, or a format of qrels). A history of somebody who is
+    named may hold nothing of others. Who judges neither decides on disagreements nor says what is gold: both are taken
+    up only with `decisions`, out of a history of one's own.
     """
     kind = format or _recognised(path)
     if kind in ("jsonl", "csv"):
-        content = _history(path, kind, assessor)
+        content = _history(path, kind, None if assessor is None else checked_assessor(assessor), decisions)
     elif assessor is None:
         raise InputError("whose judgments are these? qrels do not say: --assessor NAME.", str(path))
     else:
         content = _from_qrels(path, checked_assessor(assessor), None if kind == "qrels" else kind, grade_words)
     _fit_scale(log, content.scale, str(path))
-    keys = frozenset(event.key for event in content.events)
+    keys = frozenset((event.assessor, event.key) for event in content.events)
     new = pairs = outdated = 0
     _keep_gold(log, content.gold)
     for start in range(0, len(content.events), BATCH):
         some = content.events[start : start + BATCH]
-        counts = log.write(lambda at, some=some: _record(at, some, content.places, keys, str(path)))  # type: ignore[misc]
+        counts = log.write(lambda at, some=some: _record(at, some, content, keys, str(path), decisions))  # type: ignore[misc]
         new, pairs, outdated = new + counts[0], pairs + counts[1], outdated + counts[2]
     names = tuple(dict.fromkeys(event.assessor for event in content.events))
     for name in names if is_model else ():
@@ -105,11 +111,11 @@ def _recognised(path: PathLike) -> str:
     return "csv" if {"assessor", "query", "doc"} <= columns else "qrels"
 
 
-def _history(path: PathLike, format: str, assessor: str | None) -> _Content:
+def _history(path: PathLike, format: str, assessor: str | None, decisions: bool) -> _Content:
     events: list[Event] = []
     scale: Scale | None = None
     gold: dict[str, dict[str, float]] = {}
-    places: dict[str, int] = {}
+    places: dict[Key, int] = {}
     for line, found in _records(path, format):
         try:
             if isinstance(found.get("judgments"), dict):
@@ -119,14 +125,33 @@ def _history(path: PathLike, format: str, assessor: str | None) -> _Content:
             if assessor is not None and not found.get("assessor"):
                 found = found | {"assessor": assessor}
             event = Event.from_dict(found)
-            events.append(replace(event, assessor=checked_assessor(event.assessor)))
-            if found.get("gold") not in (None, "") and event.query is not None and event.doc is not None:
+            event = replace(event, assessor=checked_assessor(event.assessor))
+            is_gold = found.get("gold") not in (None, "")
+            _check_right(event, is_gold, assessor, decisions)
+            events.append(event)
+            if is_gold and event.query is not None and event.doc is not None:
                 gold.setdefault(event.query, {})[event.doc] = any_number(found["gold"], "gold")
-            if isinstance(found.get("place"), int):
-                places[event.key] = found["place"]
+            if found.get("place") not in (None, ""):
+                places[event.assessor, event.key] = _place(found["place"])
         except InputError as error:
             raise InputError(error.message, str(path), line) from None
     return _Content(events, scale, gold, places)
+
+
+def _check_right(event: Event, is_gold: bool, assessor: str | None, decisions: bool) -> None:
+    """Refuse what the file of an assessor must not hold: anybody can write anything into a file."""
+    if assessor is not None and event.assessor != assessor:
+        raise InputError(f"this is by {shown(event.assessor)}, expected only what is by {shown(assessor)}.")
+    if not decisions and (is_gold or event.kind == "adjudicate"):
+        what = "says what is gold" if is_gold else "settles a disagreement"
+        raise InputError(f"this {what}, which is taken up from a history of your own only: --decisions.")
+
+
+def _place(value: Any) -> int:
+    place = any_number(value, "place")
+    if not place.is_integer() or not 0 <= place <= MOST_PLACES:
+        raise InputError(f"place {place:g}: expected a whole number from 0 to {MOST_PLACES:,}.")
+    return int(place)
 
 
 def _records(path: PathLike, format: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -155,7 +180,7 @@ def _csv_records(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
             if row and len(row) != len(header):
                 raise InputError(f"expected {len(header)} columns, found {len(row)}.", source.name, table.line_num)
             if row:
-                yield table.line_num, dict(zip(header, row, strict=True))
+                yield table.line_num, dict(zip(header, map(text_in, row), strict=True))
     except csv.Error as error:
         raise InputError(f"this is no CSV: {error}.", source.name, table.line_num) from None
 
@@ -214,7 +239,7 @@ def _keep_gold(log: JudgmentLog, gold: Mapping[str, Mapping[str, float]]) -> Non
 
 
 def _record(
-    at: Connection, events: Sequence[Event], places: Mapping[str, int], keys: frozenset[str], file: str
+    at: Connection, events: Sequence[Event], content: _Content, keys: frozenset[Key], file: str, decisions: bool
 ) -> tuple[int, int, int]:
     """Record some events; how many were new, how many of their pairs, and how many were changed since."""
     new = outdated = 0
@@ -231,8 +256,11 @@ def _record(
             except InputError as error:
                 where = f"document {shown(event.doc or '')} of query {shown(event.query or '')}"
                 raise InputError(f"{where}: {error.message}", file) from None
-        known = at.value("SELECT 1 FROM events WHERE key = ?", event.key) is not None
-        complete = _complete(at, event, places.get(event.key), today)
+        known = _event(at, event.assessor, event.key) is not None
+        undone = _event(at, event.assessor, event.undoes) if event.undoes is not None else None
+        if undone is not None and undone.kind == "adjudicate" and not decisions:
+            raise InputError("this takes back a decision, which only a history of your own does: --decisions.", file)
+        complete = _complete(at, event, undone, content.places.get((event.assessor, event.key)), today)
         record_event(at, complete)
         new += not known
         if known and complete.kind == "judge" and not complete.again:
@@ -240,16 +268,19 @@ def _record(
     return new, pairs, outdated
 
 
-def _complete(at: Connection, event: Event, place: int | None, today: str) -> Event:
+def _event(at: Connection, assessor: str, key: str) -> Event | None:
+    row = at.row(f"SELECT {', '.join(COLUMNS)} FROM events WHERE assessor = ? AND key = ?", assessor, key)
+    return None if row is None else event_of(row)
+
+
+def _complete(at: Connection, event: Event, undone: Event | None, place: int | None, today: str) -> Event:
     """An event with what it lacks: times, what is undone, whether it is a repeat. No event is from tomorrow."""
     given: dict[str, Any] = {
         "judged_at": event.judged_at or today,
         "recorded_at": min(event.recorded_at or event.judged_at or today, today),
     }
     if event.kind == "undo" and event.doc is None:
-        row = at.row(f"SELECT {', '.join(COLUMNS)} FROM events WHERE key = ?", event.undoes)
-        if row is not None:
-            undone = event_of(row)
+        if undone is not None:
             given |= {"query": undone.query, "doc": undone.doc, "again": undone.again}
     elif place is not None and not event.again:
         # a packet does not say which documents it shows a second time; the order that is kept here does
@@ -267,7 +298,7 @@ def _complete(at: Connection, event: Event, place: int | None, today: str) -> Ev
     return replace(event, **given)
 
 
-def _is_outdated(at: Connection, event: Event, keys: frozenset[str]) -> bool:
+def _is_outdated(at: Connection, event: Event, keys: frozenset[Key]) -> bool:
     """Whether a judgment was changed since by something that is not in the file: its own undo is no news."""
     pair = at.value("SELECT pair FROM pairs WHERE query = ? AND doc = ?", event.query, event.doc)
     state = state_in(at, pair, event.assessor)
@@ -276,8 +307,10 @@ def _is_outdated(at: Connection, event: Event, keys: frozenset[str]) -> bool:
     later = at.rows(
         """
         SELECT l.key FROM events l JOIN events e ON l.pair = e.pair AND l.assessor = e.assessor AND l.again = e.again
-        WHERE e.key = ? AND l.recorded_at >= e.recorded_at AND l.kind IN ('judge', 'cannot', 'skip', 'undo')
+        WHERE e.assessor = ? AND e.key = ? AND l.recorded_at >= e.recorded_at
+        AND l.kind IN ('judge', 'cannot', 'skip', 'undo')
         """,
+        event.assessor,
         event.key,
     )
-    return any(key not in keys for (key,) in later)
+    return any((event.assessor, key) not in keys for (key,) in later)

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from cranfield.errors import InputError
+from cranfield.formats.trec import as_column
 from cranfield.formats.values import any_id
 from cranfield.ids import natural_order, shown
 from cranfield.judging.database import Connection, Database, JudgingError, open_database
 from cranfield.judging.events import COLUMNS, JUDGING, Event, State, checked_assessor, state_of
+from cranfield.judging.order import REPEATED
 from cranfield.judging.schema import migrate
 from cranfield.judging.settings import Settings, load_settings, save_settings
 from cranfield.judging.times import now
@@ -23,11 +25,17 @@ GOLD = 1_000_000  # judgments that a gold pair may get: as many as there are ass
 _COLUMNS = ", ".join(COLUMNS)
 _INSERT = f"""
     INSERT INTO events ({_COLUMNS}, pair) VALUES ({", ".join("?" * len(COLUMNS))}, ?)
-    ON CONFLICT (key) DO NOTHING RETURNING seq
+    ON CONFLICT (assessor, key) DO NOTHING RETURNING seq
 """
 _PAGE = 5_000  # events that are read at a time
 # what becomes of places, and of the repeats behind them, when a pair has all its judgments, and when it lost one
 _FILLED = ("open", "full", "waiting", "void")
+_REPEATS = """
+    UPDATE places SET status = ? WHERE again = 1 AND status = ? AND EXISTS (
+        SELECT 1 FROM places l
+        WHERE l.pair = places.pair AND l.assessor = places.assessor AND l.again = 0 AND l.status = ?
+    )
+"""
 _OPENED = ("full", "open", "void", "waiting")
 
 
@@ -122,7 +130,11 @@ class JudgmentLog:
         return [str(file) for (file,) in self.read(lambda at: at.rows("SELECT file FROM pools ORDER BY added_at"))]
 
     def add_gold(self, grades: Mapping[str, Mapping[str, float]]) -> int:
-        """Mix in pairs whose grades are known, for every assessor of the topic; they are in no export."""
+        """Mix in pairs whose grades are known, for every assessor of the topic; they are in no export.
+
+        What is to be judged anyway, because it is in the pool say, is no gold: its judgments would be missing among
+        qrels. `not_gold` tells which those are.
+        """
 
         def work(at: Connection) -> int:
             scale = load_settings(at).scale
@@ -130,13 +142,24 @@ class JudgmentLog:
             for query, docs in grades.items():
                 for doc, grade in docs.items():
                     scale.grade(grade)
-                    at.run("UPDATE pairs SET gold = ?, wanted = ? WHERE query = ? AND doc = ?", grade, GOLD, query, doc)
+                    at.run(
+                        "UPDATE pairs SET gold = ?, wanted = ? WHERE query = ? AND doc = ? AND source = 'gold'",
+                        grade,
+                        GOLD,
+                        query,
+                        doc,
+                    )
                 at.run("UPDATE orders SET reach = 0 WHERE query = ?", query)
             known = "(SELECT pair FROM pairs WHERE gold IS NOT NULL)"
             at.run(f"UPDATE places SET status = 'open' WHERE status = 'full' AND pair IN {known}")
             return new
 
         return self.write(work)
+
+    def not_gold(self, grades: Mapping[str, Mapping[str, float]]) -> list[tuple[str, str]]:
+        """Of pairs that were to be gold, those that are not, as they are to be judged anyway."""
+        plain = {(pair.query, pair.doc) for pair in self.pairs() if pair.gold is None}
+        return [(query, doc) for query, docs in grades.items() for doc in docs if (query, doc) in plain]
 
     def topics(self) -> tuple[str, ...]:
         """The queries that there is something to judge for."""
@@ -263,13 +286,41 @@ def add_pairs(at: Connection, pairs: Mapping[str, Sequence[str]], source: str) -
         number += at.run("INSERT INTO topics VALUES (?, ?) ON CONFLICT (query) DO NOTHING", query, number + 1)
         # whoever takes up pairs of a topic waits here, so that numbers of pairs become visible in their order
         at.row("SELECT query FROM topics WHERE query = ? {lock}", query)
-        known = {doc for (doc,) in at.rows("SELECT doc FROM pairs WHERE query = ?", query)}
+        known = {doc: gold for doc, gold in at.rows("SELECT doc, gold FROM pairs WHERE query = ?", query)}
         missing = [doc for doc in dict.fromkeys(docs) if doc not in known]
+        check_ids(query, missing)
+        if source == "pool":
+            new += _pool_gold(at, query, [doc for doc in dict.fromkeys(docs) if known.get(doc) is not None], settings)
         wanted = wanted_judgments(before + new, len(missing), settings)
         rows = [(query, doc, source, count) for doc, count in zip(missing, wanted, strict=True)]
         at.insert("pairs", "query, doc, source, wanted", rows)
         new += len(rows)
     return new
+
+
+def check_ids(query: str, docs: Iterable[str]) -> None:
+    """Refuse to have judged what could not be told afterwards: qrels part columns by white space."""
+    for name, what in ((query, "query id"), *((doc, "doc id") for doc in docs)):
+        try:
+            as_column(name, what)
+        except InputError:
+            raise InputError(
+                f"{what} {shown(name)} cannot stand in qrels, which is what judgments become: it holds white space, or "
+                "begins like a comment. Give it another id in collection, topics, runs and pool."
+            ) from None
+
+
+def _pool_gold(at: Connection, query: str, docs: Sequence[str], settings: Settings) -> int:
+    """Make ordinary pairs of gold ones that a pool asks for, or else their judgments would be missing; how many."""
+    for doc in docs:
+        at.run(
+            "UPDATE pairs SET source = 'pool', gold = NULL, wanted = ? WHERE query = ? AND doc = ?",
+            settings.judgments,
+            query,
+            doc,
+        )
+        _settle_others(at, int(at.value("SELECT pair FROM pairs WHERE query = ? AND doc = ?", query, doc)))
+    return len(docs)
 
 
 def wanted_judgments(before: int, n: int, settings: Settings) -> list[int]:
@@ -295,6 +346,8 @@ def _want_anew(at: Connection, settings: Settings) -> None:
     full = "(SELECT pair FROM pairs WHERE judged >= wanted)"
     at.run(f"UPDATE places SET status = 'open' WHERE status = 'full' AND pair NOT IN {full}")
     at.run(f"UPDATE places SET status = 'full' WHERE status = 'open' AND again = 0 AND pair IN {full}")
+    for original, was, becomes in (("full", "waiting", "void"), ("open", "void", "waiting")):
+        at.run(_REPEATS, becomes, was, original)
     at.run("UPDATE orders SET reach = 0")  # pairs that were not for somebody's seat may be now
 
 
@@ -330,10 +383,10 @@ def record_event(at: Connection, event: Event) -> Event:
 
 def _known(at: Connection, event: Event) -> Event:
     """The event that has the key of this one, which must be the same act."""
-    row = at.row(f"SELECT {_COLUMNS} FROM events WHERE key = ?", event.key)
+    row = at.row(f"SELECT {_COLUMNS} FROM events WHERE assessor = ? AND key = ?", event.assessor, event.key)
     assert row is not None
     there = event_of(row)
-    parts = ("kind", "assessor", "query", "doc", "grade")
+    parts = ("kind", "query", "doc", "grade")
     if any(getattr(there, name) != getattr(event, name) for name in parts):
         raise JudgingError(f"the key {event.key!r:.80} stands for another event; keys must differ.")
     return there
@@ -362,7 +415,7 @@ def last_event(at: Connection, assessor: str, kinds: Sequence[str] = JUDGING) ->
     row = at.row(
         f"""
         SELECT {_COLUMNS} FROM events e WHERE assessor = ? AND kind IN ({marks})
-        AND NOT EXISTS (SELECT 1 FROM events u WHERE u.undoes = e.key)
+        AND NOT EXISTS (SELECT 1 FROM events u WHERE u.undoes = e.key AND u.assessor = e.assessor)
         ORDER BY recorded_at DESC, seq DESC LIMIT 1
         """,
         assessor,
@@ -383,8 +436,10 @@ def _settle(at: Connection, pair: int, assessor: str, again: int) -> None:
     _keep_state(at, pair, assessor, again, state)
     if not again:
         _count(at, pair)
-    status = "done" if state.is_settled else "open"
-    skipped = at.value("SELECT MAX(seq) FROM events WHERE pair = ? AND assessor = ?", pair, assessor)
+    status = "done" if state.is_settled else "open" if not again else _status_of_repeat(at, pair, assessor)
+    skipped = at.value(
+        "SELECT MAX(seq) FROM events WHERE pair = ? AND assessor = ? AND again = ?", pair, assessor, again
+    )
     at.run(
         "UPDATE places SET status = ?, later = ? WHERE pair = ? AND assessor = ? AND again = ?",
         status,
@@ -428,7 +483,8 @@ def _count(at: Connection, pair: int) -> None:
     adjudicated = at.value(
         """
         SELECT grade FROM events e WHERE pair = ? AND kind = 'adjudicate'
-        AND NOT EXISTS (SELECT 1 FROM events u WHERE u.undoes = e.key) ORDER BY recorded_at DESC, seq DESC LIMIT 1
+        AND NOT EXISTS (SELECT 1 FROM events u WHERE u.undoes = e.key AND u.assessor = e.assessor)
+        ORDER BY recorded_at DESC, seq DESC LIMIT 1
         """,
         pair,
     )
@@ -447,9 +503,16 @@ def _count(at: Connection, pair: int) -> None:
     )
 
 
+def _status_of_repeat(at: Connection, pair: int, assessor: str) -> str:
+    """What becomes of a repeat that is not judged, or no longer: it depends on what became of its original."""
+    kind = state_in(at, pair, assessor).kind
+    is_full = at.value("SELECT judged >= wanted FROM pairs WHERE pair = ?", pair)
+    return REPEATED.get(kind, "void" if is_full else "waiting")
+
+
 def _settle_repeat(at: Connection, pair: int, assessor: str, state: State) -> None:
     """A document comes a second time only after it was judged the first time, and not at all if it cannot be."""
-    becomes = {"judge": "open", "cannot": "void"}.get(state.kind, "waiting")
+    becomes = REPEATED.get(state.kind, "waiting")
     at.run(
         "UPDATE places SET status = ? WHERE pair = ? AND assessor = ? AND again = 1 AND status <> 'done'",
         becomes,

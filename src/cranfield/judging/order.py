@@ -1,7 +1,8 @@
 """The order in which an assessor sees the documents of a topic: by chance, and kept, so that it never changes.
 
 An order is made when an assessor first comes to a topic. Reload, resume and paging read it; documents that join later
-are put behind, in an order by chance of their own.
+are put behind, in an order by chance of their own. It is kept as a whole from the first moment, in `orders.rest`; rows
+of `places`, which tell where each document stands, are made of it some hundreds at a time, ahead of the judge.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from cranfield.judging.database import Connection
 from cranfield.judging.settings import Settings
 
 GAP = 20  # documents at least between a document and its repeat, where there are as many
+_TOGETHER = 200  # places that are made at a time: thousands would keep others waiting who judge meanwhile
+_AGAIN, _FULL = "r", "f"  # how the end of an order marks repeats, and pairs that had all their judgments
+_SETTLED = ("judge", "cannot")
+REPEATED = {"judge": "open", "cannot": "void"}  # what becomes of a repeat when its original is judged, or cannot be
 
 
 def arranged(pairs: Sequence[int], repeats: Sequence[int], chance: random.Random) -> list[tuple[int, int]]:
@@ -26,43 +31,46 @@ def arranged(pairs: Sequence[int], repeats: Sequence[int], chance: random.Random
     order = [(pair, 0) for pair in pairs]
     chance.shuffle(order)
     gap = min(GAP, len(order) // 2)
+    first = {pair: i for i, (pair, _) in enumerate(order)} if repeats else {}
+    inserted: list[int] = []
     for pair in repeats:
-        first = order.index((pair, 0))
-        order.insert(chance.randint(min(first + 1 + gap, len(order)), len(order)), (pair, 1))
+        at = first[pair]
+        for place in inserted:  # each of them pushed on what stood there or behind
+            at += place <= at
+        inserted.append(chance.randint(min(at + 1 + gap, len(order)), len(order)))
+        order.insert(inserted[-1], (pair, 1))
     return order
 
 
-def extend_order(at: Connection, settings: Settings, assessor: str, query: str, seat: int) -> int:
-    """Give a place to every pair of a topic that has none in an assessor's order; how long the order is.
+def extend_order(at: Connection, settings: Settings, assessor: str, query: str, seat: int, whole: bool = False) -> None:
+    """Give a place to every pair of a topic that has none in an assessor's order.
 
-    Somebody in seat 0 sees every pair, in seat 1 those that get two judgments or more, and so on.
+    Somebody in seat 0 sees every pair, in seat 1 those that get two judgments or more, and so on. The order is kept as
+    a whole at once; its places are laid out as they are come to, some with every call, all of them if told so.
     """
-    known = at.row("SELECT reach, length FROM orders WHERE assessor = ? AND query = ?", assessor, query)
-    reach, length = (0, 0) if known is None else known
+    known = at.row("SELECT reach, length, rest FROM orders WHERE assessor = ? AND query = ?", assessor, query)
+    reach, length, rest = (0, 0, "") if known is None else known
     last = at.value("SELECT MAX(pair) FROM pairs WHERE query = ?", query)
-    if last is None or (known is not None and last <= reach):
-        return int(length)
-    new = at.rows(
-        """
-        SELECT pair, judged >= wanted, gold IS NOT NULL FROM pairs p
-        WHERE query = ? AND pair > ? AND wanted > ?
-        AND NOT EXISTS (SELECT 1 FROM places l WHERE l.pair = p.pair AND l.assessor = ? AND l.again = 0)
-        ORDER BY pair
-        """,
-        query,
-        reach,
-        seat,
-        assessor,
+    is_complete = last is None or (known is not None and last <= reach)
+    if rest:
+        _lay_out(at, assessor, query, length, rest.split(), whole or not is_complete)
+    if is_complete:
+        return
+    pairs = "SELECT pair, judged >= wanted, gold IS NOT NULL FROM pairs p WHERE query = ? AND pair > ? AND wanted > ?"
+    known_already = "EXISTS (SELECT 1 FROM places l WHERE l.pair = p.pair AND l.assessor = ? AND l.again = 0)"
+    new = (
+        at.rows(f"{pairs} ORDER BY pair", query, reach, seat)
+        if known is None  # there is no place yet, which for thousands of pairs is better not asked
+        else at.rows(f"{pairs} AND NOT {known_already} ORDER BY pair", query, reach, seat, assessor)
     )
     chance = random.Random(_seed(settings.seed, assessor, query, length))
     plain = [pair for pair, is_full, is_gold in new if not is_full and not is_gold]
     repeats = chance.sample(plain, _share(settings.repeats, len(plain), chance)) if len(plain) > 2 else []
     full = {pair for pair, is_full, _ in new if is_full}
-    rows = [
-        (assessor, query, place, pair, again, "waiting" if again else "full" if pair in full else "open")
-        for place, (pair, again) in enumerate(arranged([pair for pair, _, _ in new], repeats, chance), length + 1)
+    order = [
+        f"{pair}{_AGAIN if again else _FULL if pair in full else ''}"
+        for pair, again in arranged([pair for pair, _, _ in new], repeats, chance)
     ]
-    at.insert("places", "assessor, query, place, pair, again, status", rows)
     at.run(
         """
         INSERT INTO orders (assessor, query, reach, length) VALUES (?, ?, ?, ?)
@@ -71,9 +79,63 @@ def extend_order(at: Connection, settings: Settings, assessor: str, query: str, 
         assessor,
         query,
         last,
-        length + len(rows),
+        length + len(order),
     )
-    return int(length) + len(rows)
+    _lay_out(at, assessor, query, length + len(order), order, whole)
+
+
+def unlaid(rest: str) -> tuple[int, int]:
+    """How many documents at the end of an order have no places yet, and how many of them are to be judged.
+
+    >>> unlaid("17 4r 12f")
+    (3, 2)
+    """
+    return len(rest.split()), len(rest.split()) - rest.count(_FULL)
+
+
+def _lay_out(at: Connection, assessor: str, query: str, length: int, order: Sequence[str], whole: bool) -> None:
+    """Make places of the end of an order, of some of it or of all, as things stand with its pairs by now."""
+    some, rest = (order, ()) if whole else (order[:_TOGETHER], order[_TOGETHER:])
+    rows = []
+    first = length - len(order) + 1
+    for start in range(0, len(some), _TOGETHER):
+        pairs = [(int(one.rstrip(_AGAIN + _FULL)), one.endswith(_AGAIN)) for one in some[start : start + _TOGETHER]]
+        known = _standing(at, assessor, [pair for pair, _ in pairs])
+        for place, (pair, again) in enumerate(pairs, first + start):
+            rows.append((assessor, query, place, pair, int(again), *known[pair][again]))
+    at.insert("places", "assessor, query, place, pair, again, status, later", rows)
+    at.run("UPDATE orders SET rest = ? WHERE assessor = ? AND query = ?", " ".join(rest), assessor, query)
+
+
+def _standing(
+    at: Connection, assessor: str, pairs: Sequence[int]
+) -> dict[int, tuple[tuple[str, int], tuple[str, int]]]:
+    """Status of the places of some pairs, and of their repeats, with when they were put off.
+
+    It is what `log` would have made of places that were there from the beginning.
+    """
+    rows = at.rows(
+        f"""
+        SELECT p.pair, p.judged >= p.wanted, COALESCE(s.kind, ''), COALESCE(r.kind, ''),
+            (SELECT MAX(seq) FROM events e
+                WHERE e.pair = p.pair AND e.assessor = ? AND e.again = 0 AND s.kind = 'skip'),
+            (SELECT MAX(seq) FROM events e
+                WHERE e.pair = p.pair AND e.assessor = ? AND e.again = 1 AND r.kind = 'skip')
+        FROM pairs p
+        LEFT JOIN states s ON s.pair = p.pair AND s.assessor = ? AND s.again = 0
+        LEFT JOIN states r ON r.pair = p.pair AND r.assessor = ? AND r.again = 1
+        WHERE p.pair IN ({", ".join("?" * len(pairs))})
+        """,
+        *[assessor] * 4,
+        *pairs,
+    )
+    found = {}
+    for pair, is_full, kind, kind_again, later, later_again in rows:
+        own = "done" if kind in _SETTLED else "full" if is_full else "open"
+        becomes = REPEATED.get(kind, "void" if is_full else "waiting")
+        repeat = "done" if kind_again in _SETTLED else becomes
+        found[pair] = ((own, later or 0), (repeat, later_again or 0))
+    return found
 
 
 def add_place(at: Connection, assessor: str, query: str, pair: int) -> int:

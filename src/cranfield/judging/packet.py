@@ -21,9 +21,10 @@ from cranfield.errors import InputError
 from cranfield.judging.database import Connection
 from cranfield.judging.desk import Desk
 from cranfield.judging.keys import ACTIONS
-from cranfield.judging.log import JudgmentLog
+from cranfield.judging.log import JudgmentLog, check_ids
 from cranfield.judging.order import arranged
 from cranfield.judging.scale import USUAL, Scale
+from cranfield.judging.settings import shown_guidelines
 from cranfield.judging.texts import Marker, Texts, other_fields
 from cranfield.records import record
 
@@ -56,6 +57,8 @@ def packet(
     """
     if not any(places.values()):
         raise InputError("there is nothing to judge.")
+    for query, own in places.items():
+        check_ids(query, (doc for _, doc in own))
     docs = list(dict.fromkeys(doc for own in places.values() for _, doc in own))
     number = {doc: i for i, doc in enumerate(docs)}
     content: dict[str, Any] = {
@@ -64,7 +67,7 @@ def packet(
         "seed": seed,
         "version": f"packet {version('cranfield')}",
         "grades": scale.to_dicts(),
-        "guidelines": guidelines,
+        "guidelines": shown_guidelines(guidelines),
         "actions": [{"name": one.name, "keys": one.keys, "label": one.label, "about": one.about} for one in ACTIONS],
         "topics": [_topic(query, own, texts, number) for query, own in places.items() if own],
         "documents": [[shown_id(doc), _document(texts.document(doc))] for doc in docs],

@@ -8,6 +8,7 @@ from typing import Any
 from cranfield.judging.assignment import assignments
 from cranfield.judging.database import Connection
 from cranfield.judging.log import Judgment, JudgmentLog
+from cranfield.judging.order import unlaid
 from cranfield.judging.settings import load_settings
 from cranfield.records import record
 
@@ -251,7 +252,9 @@ def _left(at: Connection) -> dict[str, int]:
         GROUP BY a.assessor
         """
     )
+    rests = at.rows("SELECT assessor, rest FROM orders WHERE rest <> ''")
+    ahead = [(name, unlaid(rest)[1]) for name, rest in rests]
     left: dict[str, int] = {}
-    for name, n in [*begun, *fresh]:
+    for name, n in [*begun, *ahead, *fresh]:
         left[name] = left.get(name, 0) + int(n)
     return left

@@ -139,7 +139,52 @@ _POSTGRES_ONLY_ADD = (
     FOR EACH STATEMENT EXECUTE FUNCTION events_only_added()
     """,
 )
-MIGRATIONS = (Migration(1, "the log of judgments", _TABLES, _SQLITE_ONLY_ADD, _POSTGRES_ONLY_ADD),)
+# A key names an act of one assessor: one that was used by somebody else must be as free as any other, or else a judge
+# could ask by keys what others did. SQLite cannot drop a constraint, the table is made anew; its triggers go with it.
+_SQLITE_OWN_KEYS = (
+    """
+    CREATE TABLE events_anew (
+        seq {serial},
+        key TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        assessor TEXT NOT NULL REFERENCES assessors (assessor),
+        query TEXT,
+        doc TEXT,
+        pair BIGINT REFERENCES pairs (pair),
+        again INTEGER NOT NULL,
+        grade {real},
+        note TEXT,
+        undoes TEXT,
+        shown_at TEXT,
+        judged_at TEXT NOT NULL,
+        recorded_at TEXT NOT NULL,
+        active_ms INTEGER,
+        method TEXT NOT NULL,
+        version TEXT NOT NULL,
+        UNIQUE (assessor, key)
+    )
+    """,
+    """
+    INSERT INTO events_anew SELECT seq, key, kind, assessor, query, doc, pair, again, grade, note, undoes, shown_at,
+        judged_at, recorded_at, active_ms, method, version FROM events
+    """,
+    "DROP TABLE events",
+    "ALTER TABLE events_anew RENAME TO events",
+    "CREATE INDEX events_of_pair ON events (pair, assessor)",
+    "CREATE INDEX events_of_assessor ON events (assessor, recorded_at, seq)",
+    "CREATE INDEX events_undone ON events (undoes)",
+    *_SQLITE_ONLY_ADD,
+)
+_POSTGRES_OWN_KEYS = (
+    "ALTER TABLE events DROP CONSTRAINT events_key_key",
+    "ALTER TABLE events ADD UNIQUE (assessor, key)",
+)
+MIGRATIONS = (
+    Migration(1, "the log of judgments", _TABLES, _SQLITE_ONLY_ADD, _POSTGRES_ONLY_ADD),
+    Migration(2, "a key is of one assessor", (), _SQLITE_OWN_KEYS, _POSTGRES_OWN_KEYS),
+    # the end of an order that has no places yet: see `order`
+    Migration(3, "orders are laid out bit by bit", ("ALTER TABLE orders ADD COLUMN rest TEXT NOT NULL DEFAULT ''",)),
+)
 
 
 def migrate(database: Database, part: str = "judging", migrations: Sequence[Migration] = MIGRATIONS) -> list[int]:

@@ -24,6 +24,11 @@ Choose the grade whose definition fits best; be the same to the last document as
 if a document is broken or not to be understood: it is no grade. Skip what you want to come back to."""
 
 
+def shown_guidelines(own: str) -> str:
+    """What a judge reads who asks for guidelines: those of the project, or else the usual ones."""
+    return own.strip() or USUAL_GUIDELINES
+
+
 @record
 class Settings:
     """What holds for all assessors of a log."""

@@ -4,47 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from importlib.metadata import version
+from contextlib import suppress
 
+from cranfield.judging.database import JudgingError
 from cranfield.judging.desk import Desk, Item, Saved
-from cranfield.judging.events import Trace
 from cranfield.judging.scale import Grade, written
+from cranfield.judging.seat import Seat
 from cranfield.judging.texts import Texts
-from cranfield.judging.times import now
 from cranfield.wording import counted
 
-AWAY = 120.0  # seconds without a key, of which no more count as looking at the document
 
-
-class Sitting:
+class Sitting(Seat):
     """The document on the desk, and what can be done with it. `message` says what came of the last act."""
 
     def __init__(self, desk: Desk, texts: Texts, method: str, clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(desk.settings, texts, method, clock)
         self.desk = desk
-        self.texts = texts
-        self.scale = desk.settings.scale
-        self.guidelines = desk.settings.guidelines
-        self.item: Item | None = None
-        self.message = ""
-        self.is_over = False
-        self.judged = 0
-        self._method = method
-        self._clock = clock
-        self._version = f"terminal {version('cranfield')}"
         self._query: str | None = None
         self._topics: list[str] = []
         self._trail: list[int] = []  # the places of this topic in the order in which they were seen
         self._at = 0  # where in the trail this document is
-        self._shown_at, self._touched, self._active = now(), clock(), 0.0
         self._show(desk.next())
         if self.item is None:
             self._nothing_left()
-
-    def touch(self) -> None:
-        """Somebody is there: a key was pressed."""
-        moment = self._clock()
-        self._active += min(moment - self._touched, AWAY)
-        self._touched = moment
 
     def grade(self, grade: Grade) -> None:
         """Give a grade, and go on."""
@@ -112,6 +94,10 @@ class Sitting:
         self._show(item)
         self.message = ""
 
+    def leave(self) -> None:
+        with suppress(JudgingError):  # it ends by itself after a while
+            self.desk.leave()
+
     def state(self) -> str:
         """Where the judge stands with the document, in words; empty for one that is new."""
         item = self.item
@@ -120,11 +106,6 @@ class Sitting:
         if item.kind == "judge" and item.grade is not None:
             return f"You gave it {written(item.grade)} ({self.scale.grade(item.grade).label})."
         return "You skipped it." if item.kind == "skip" else "You could not judge it."
-
-    def progress(self) -> str:
-        """How far the topic is."""
-        item = self.item
-        return "" if item is None else f"document {item.place:,} of {item.places:,}, {item.left:,} left"
 
     def topic_number(self) -> str:
         """Which topic of how many this is."""
@@ -152,19 +133,6 @@ class Sitting:
         item = self.desk.at(self._query, self._trail[at])
         self._begin(item)
         self._at, self.message = at, ""
-
-    def _begin(self, item: Item | None) -> None:
-        self.item = item
-        self._shown_at = now()
-        self._touched, self._active = self._clock(), 0.0
-
-    def _trace(self) -> Trace:
-        return Trace(
-            shown_at=self._shown_at,
-            active_ms=round(self._active * 1000),
-            method=self._method,
-            version=self._version,
-        )
 
     def _save(self, kind: str, grade: float | None = None, note: str | None = None) -> Saved:
         assert self.item is not None

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from typing import Any, TextIO
 from unicodedata import combining, east_asian_width
 
-from cranfield.judging.keys import ACTIONS, BY_KEY
-from cranfield.judging.sitting import Sitting
+from cranfield.judging.keys import BY_KEY
+from cranfield.judging.seat import Seat
 from cranfield.judging.texts import Marker, matches, other_fields
 
 WIDTH = 78  # of plain lines
@@ -47,17 +47,17 @@ def safe(text: str) -> str:
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4))
 
 
-def help_lines(sitting: Sitting) -> list[str]:
+def help_lines(sitting: Seat) -> list[str]:
     """All keys, one a line."""
     grades = [f"{grade.key}  {grade.label}: save it and go on" for grade in sitting.scale.grades]
-    others = [f"{action.key}  {action.label}: {action.about}" for action in ACTIONS]
+    others = [f"{action.key}  {action.label}: {action.about}" for action in sitting.actions]
     return [*grades, *others, "q  Quit: everything is saved already"]
 
 
 # Plain lines
 
 
-def judge_by_lines(sitting: Sitting, read: TextIO, out: TextIO) -> None:
+def judge_by_lines(sitting: Seat, read: TextIO, out: TextIO) -> None:
     """Judge by lines: each is a key, with a text behind it where one is needed. Ends with q or the end of input."""
     lines = _Lines(sitting, out)
     lines.show()
@@ -75,7 +75,7 @@ def judge_by_lines(sitting: Sitting, read: TextIO, out: TextIO) -> None:
 class _Lines:
     """What is said for each line of input."""
 
-    def __init__(self, sitting: Sitting, out: TextIO) -> None:
+    def __init__(self, sitting: Seat, out: TextIO) -> None:
         self._sitting = sitting
         self._out = out
         self._highlight = False  # in plain text, marks are noise until they are asked for
@@ -118,7 +118,7 @@ class _Lines:
         elif name == "find":
             self._say(*self._found(text))
         elif name == "guidelines":
-            self._say(*_wrapped(sitting.guidelines or "There are no guidelines.", WIDTH))
+            self._say(*_wrapped(sitting.guidelines, WIDTH))
         else:
             self._say(*help_lines(sitting))
 
@@ -138,6 +138,8 @@ class _Lines:
         for text in _document(sitting, item.doc):
             self._say(*_wrapped(self._marked(text), WIDTH, "  "))
         self._say("")
+        for opinion in sitting.opinions():
+            self._say(*_wrapped(opinion, WIDTH))
         for grade in sitting.scale.grades:
             self._say(f"{grade.key}  {grade.label}{': ' + grade.definition if grade.definition else ''}")
         state = [sitting.state(), f"Your note: {safe(item.note)}" if item.note else ""]
@@ -165,7 +167,7 @@ class _Lines:
             self._out.write(line.rstrip() + "\n")
 
 
-def _document(sitting: Sitting, doc: str) -> list[str]:
+def _document(sitting: Seat, doc: str) -> list[str]:
     """The parts of a document as text: title, address and other fields, text."""
     document = sitting.texts.document(doc)
     if document is None:
@@ -212,7 +214,7 @@ def columns(text: str) -> int:
 # A screen
 
 
-def judge_on_screen(sitting: Sitting, keyboard: int, out: TextIO, styled: bool = True) -> None:
+def judge_on_screen(sitting: Seat, keyboard: int, out: TextIO, styled: bool = True) -> None:
     """Judge on a terminal: keys act at once. However it ends, the terminal is left as it was."""
     screen = _Screen(sitting, out, styled)
     with _raw(keyboard, out, screen.draw):
@@ -231,7 +233,7 @@ def judge_on_screen(sitting: Sitting, keyboard: int, out: TextIO, styled: bool =
 class _Screen:
     """What stands on the screen, and what keys do."""
 
-    def __init__(self, sitting: Sitting, out: TextIO, styled: bool) -> None:
+    def __init__(self, sitting: Seat, out: TextIO, styled: bool) -> None:
         self._sitting = sitting
         self._out = out
         self._styled = styled
@@ -283,8 +285,7 @@ class _Screen:
             self._highlight = not self._highlight
             sitting.message = "Words of the topic are marked." if self._highlight else "Nothing is marked."
         else:
-            text = sitting.guidelines or "There are no guidelines."
-            self._sheet = help_lines(sitting) if name == "help" else text.split("\n")
+            self._sheet = help_lines(sitting) if name == "help" else sitting.guidelines.split("\n")
             self._top = 0
 
     def _write(self, key: str) -> None:
@@ -368,9 +369,11 @@ class _Screen:
         if self._asking is not None:
             label = "Note (return saves, escape does not): " if self._asking == "note" else "Find: "
             said = label + self._line[-max(8, width - len(label) - 1) :] + "▏"
-        keys = "  ".join(f"{action.key} {_SHORT[action.name]}" for action in ACTIONS if action.name in _SHORT)
+        keys = "  ".join(f"{action.key} {_SHORT[action.name]}" for action in sitting.actions if action.name in _SHORT)
         rest = "any key goes on" if self._sheet else f"{keys}  q quit"
-        return [self._style("─" * width, _DIM), *grades, _cut(said, width), self._style(_cut(rest, width), _DIM)]
+        rule = self._style("─" * width, _DIM)
+        opinions = [line for one in sitting.opinions() for line in _wrapped(one, width)[:2]]
+        return [rule, *opinions, *grades, _cut(said, width), self._style(_cut(rest, width), _DIM)]
 
     def _document_lines(self, width: int) -> list[str]:
         item = self._sitting.item
@@ -515,7 +518,7 @@ def has_screen(read: TextIO, out: TextIO) -> bool:
     return os.name == "posix" and read.isatty() and out.isatty() and os.environ.get("TERM", "dumb") != "dumb"
 
 
-def run(sitting: Sitting, plain: bool = False, styled: bool = True) -> None:
+def run(sitting: Seat, plain: bool = False, styled: bool = True) -> None:
     """Judge on the screen where there is one, else by lines."""
     if not plain and has_screen(sys.stdin, sys.stdout):
         judge_on_screen(sitting, sys.stdin.fileno(), sys.stdout, styled)

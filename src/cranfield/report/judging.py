@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from cranfield.judging import Exported, Imported, JudgmentLog, Progress, Scale, agreement, number_of_disputes, progress
@@ -66,9 +66,11 @@ def exported_text(exported: Exported, scale: Scale, conflicts: str | None = None
     counts = ", ".join(f"{n:,} × {written(value)}" for value in scale.values if (n := grades.count(value)))
     names = counted(len(exported.assessors), "assessor")
     lines = [
-        f"{counted(len(exported.qrels), 'judgment')} of {counted(len(exported.qrels.queries), 'topic')} by {names}"
+        f"{counted(exported.judgments, 'judgment')} of {counted(len(exported.qrels.queries), 'topic')} by {names}"
         + (f": {counts}." if counts else ".")
     ]
+    if unjudged := len(exported.qrels) - exported.judgments:
+        lines.append(f"{counted(unjudged, 'document')} without a judgment among them, with grade -1.")
     if exported.disagreements:
         where = f", listed in {conflicts}" if conflicts else "; --conflicts FILE lists them"
         lines.append(f"Assessors differ on {counted(len(exported.disagreements), 'pair')}{where}.")
@@ -100,9 +102,29 @@ def imported_text(done: Imported) -> str:
     return text
 
 
+def not_gold_text(log: JudgmentLog, grades: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """What was to be gold and is not."""
+    found = log.not_gold(grades)
+    if not found:
+        return []
+    some = listed([f"{doc} of topic {query}" for query, doc in found], 3)
+    return [
+        f"Note: {counted(len(found), 'gold pair')} in the pool as well, judged and exported like any other: {some}."
+    ]
+
+
 def after_sitting(judged: int, log: JudgmentLog) -> str:
     """What was done in a sitting, and how to go on."""
     return f"{counted(judged, 'document')} judged; 'cranfield judgments export {log.name}' writes qrels."
+
+
+def after_adjudicating(decided: int, log: JudgmentLog) -> str:
+    """What was decided, and how to go on."""
+    left = number_of_disputes(log)
+    return (
+        f"{counted(decided, 'pair')} decided, {left:,} left to adjudicate; "
+        f"'cranfield judgments export {log.name}' writes qrels."
+    )
 
 
 def _names(names: Sequence[str]) -> str:

@@ -32,6 +32,7 @@ def make_app(*args: Any, **given: Any) -> Starlette:
     """The application; see `app.make_app`."""
     try:
         import jinja2  # noqa: F401
+        import sqlalchemy  # noqa: F401
         import starlette  # noqa: F401
     except ImportError:
         raise MissingExtra("the workbench", "web") from None

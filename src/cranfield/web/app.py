@@ -14,8 +14,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from cranfield.errors import CranfieldError
-from cranfield.judging import DatabaseFull, JudgingError
+from cranfield.judging import DatabaseBusy, DatabaseFull, JudgingError
 from cranfield.web import explore, openapi, people, signing_in
+from cranfield.web.explore.material import LiveLog, is_judged_here
 from cranfield.web.pages import MISTAKE, Page, error_response, go_to, require, serve_static, twins
 from cranfield.web.security import HEADERS, Doors, Gate
 from cranfield.web.site import Entry, Served, Site, User
@@ -89,7 +90,7 @@ def _entries(room: Room | None, accounts: Accounts | None, can_explore: bool) ->
         ]
     if accounts is not None:
         found.append(Entry("People", "/people"))
-    return ([Entry(label, path, group="Exploring") for label, path in explore.NAV] if can_explore else []) + found
+    return ([Entry(label, path, group=explore.GROUP) for label, path in explore.NAV] if can_explore else []) + found
 
 
 def _routes(site: Site, can_explore: bool) -> list[BaseRoute]:
@@ -123,12 +124,28 @@ def _for_coordinators(route: Route) -> Route:
 
 
 def home(request: Request) -> Response | Page:
-    """Where to begin: what is explored, or what is judged."""
+    """Where to begin: what is explored, or judged as long as there is nothing to explore. As JSON, all pages."""
     site: Site = request.app.state.site
     if request.state.user is None:
         raise HTTPException(401, "Sign in first.")
     entries = site.entries_for(request.state.user)
-    return go_to(entries[0].path) if entries else Page("nothing.html", {}, site.title)
+    ready = [one for one in entries if one.group != explore.GROUP] if not _can_explore_by_now(site) else entries
+    first = ready[0].path if ready else None
+    if first is not None and not request.state.as_json:
+        return go_to(first)
+    return Page("nothing.html", {"title": site.title, "first": first, "pages": entries}, site.title)
+
+
+def _can_explore_by_now(site: Site) -> bool:
+    """Whether there are judgments and runs; without judging, the pages of exploring say what is missing."""
+    workspace, room = site.served.workspace, site.room
+    if workspace is None or room is None:
+        return True
+    first = workspace.collections[0]
+    files = [workspace.folder / workspace.run_file(system, first) for system in workspace.systems]
+    if not any(file.is_file() for file in files):
+        return False
+    return first.has_qrels or (is_judged_here(workspace, first.name) and LiveLog(room.log).judgments_there)
 
 
 def _lifespan(site: Site) -> Callable[[Any], Any]:
@@ -159,7 +176,9 @@ async def _refused(request: Request, error: Exception) -> Response:
 
 
 async def _wrong(request: Request, error: Exception) -> Response:
-    status = 507 if isinstance(error, DatabaseFull) else 409 if isinstance(error, JudgingError) else 400
+    # a page keeps what was answered with 503, and sends it again
+    statuses = {DatabaseFull: 507, DatabaseBusy: 503, JudgingError: 409, CranfieldError: 400}
+    status = next(code for kind, code in statuses.items() if isinstance(error, kind))
     return error_response(request, status, str(error))
 
 

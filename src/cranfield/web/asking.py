@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import re
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import parse_qsl, unquote
@@ -13,6 +15,8 @@ from starlette.requests import Request
 FORM = "application/x-www-form-urlencoded"
 MOST_BODY = 200_000  # bytes; files that are imported may have more
 MOST_TEXT = 20_000  # characters of a parameter
+MOST_WHOLE = 2**31 - 1
+_NO_TEXT = re.compile("[\0\ud800-\udfff]")
 
 
 def bad(message: str) -> HTTPException:
@@ -45,6 +49,10 @@ class Asked:
         if len(value) > MOST_TEXT:
             raise bad(f"{name} has {len(value):,} characters, expected {MOST_TEXT:,} at most.")
         return value
+
+    def prose(self, name: str, default: str = "") -> str:
+        """A text that somebody wrote, and no id: it must be Unicode."""
+        return checked_prose(self.text(name, default), name)
 
     def needed(self, name: str) -> str:
         """A text that must be there."""
@@ -125,7 +133,7 @@ async def read_json(request: Request) -> dict[str, Any]:
         raise HTTPException(415, "expected JSON (application/json).")
     body = await read_body(request)
     try:
-        found = json.loads(body or b"{}", parse_constant=_no_constant)
+        found = json.loads(body or b"{}", parse_constant=_no_constant, parse_float=_finite)
     except (ValueError, RecursionError):
         raise bad("the body is no JSON.") from None
     if not isinstance(found, dict):
@@ -159,7 +167,22 @@ def field(given: dict[str, Any], name: str, kind: type | tuple[type, ...], defau
         raise bad(f"{name}: expected {' or '.join(_KINDS[one] for one in kinds)}, found {value!r:.60}.")
     if isinstance(value, str) and len(value) > MOST_TEXT:
         raise bad(f"{name} has {len(value):,} characters, expected {MOST_TEXT:,} at most.")
+    if isinstance(value, int) and not -MOST_WHOLE <= value <= MOST_WHOLE:
+        raise bad(f"{name} is out of range: expected {MOST_WHOLE:,} at most.")
     return value
+
+
+def prose(given: dict[str, Any], name: str, default: Any = ...) -> Any:
+    """A text of a JSON object that somebody wrote, and no id: it must be Unicode."""
+    value = field(given, name, str, default)
+    return checked_prose(value, name) if isinstance(value, str) else value
+
+
+def checked_prose(text: str, name: str) -> str:
+    """A text that can be written to any file; halves of characters, bytes that are none and NUL are refused."""
+    if _NO_TEXT.search(text):
+        raise bad(f"{name} holds what is no text of Unicode.")
+    return text
 
 
 _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false", list: "a list"}
@@ -167,3 +190,10 @@ _KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or 
 
 def _no_constant(name: str) -> Any:
     raise ValueError(name)
+
+
+def _finite(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value

@@ -26,6 +26,7 @@ ERRORS = {
     413: "is too long",
     415: "is not in the form that is expected",
     429: "too many attempts",
+    503: "the database does not answer; nothing was saved, try again",
     507: "there is no room on the disk; nothing was saved",
 }
 
@@ -42,7 +43,10 @@ def routes(can_explore: bool) -> list[Route]:
 
 def describe(judges: bool, explores: bool, signs_in: bool) -> dict[str, Any]:
     """The description of the parts that are there."""
-    paths: dict[str, Any] = {"/api/session": get("Who is asking, and the token to send", answer=SESSION)}
+    paths: dict[str, Any] = {
+        "/api/session": get("Who is asking, and the token to send", answer=SESSION),
+        "/index.json": get("All pages, and the first of them", answer=PAGES),
+    }
     if signs_in:
         paths |= _signing_in()
     if judges:
@@ -67,7 +71,7 @@ def describe(judges: bool, explores: bool, signs_in: bool) -> dict[str, Any]:
                 "session": {"type": "apiKey", "in": "cookie", "name": "cranfield_session"},
                 "token": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token"},
             },
-            "schemas": {"Error": thing(error=TEXT)},
+            "schemas": {"Error": thing("error", error=TEXT)},
         },
     }
 
@@ -81,9 +85,9 @@ def get(
     *,
     needed: Sequence[str] = (),
     answer: Schema | None = None,
-    kind: str = "application/json",
+    kind: str | Sequence[str] = "application/json",
 ) -> dict[str, Any]:
-    """What a GET request takes and gives."""
+    """What a GET request takes and gives, in one form or in several."""
     return {"get": _operation(summary, parameters, needed, answer, kind)}
 
 
@@ -110,8 +114,8 @@ def form(summary: str, needed: Sequence[str] = (), **fields: Schema) -> dict[str
     answers = made["post"]["responses"]
     answers["303"] = {"description": "done; go to this page", "headers": {"location": {"schema": TEXT}}}
     answers["200"] = {"description": "done", "content": {"text/html": {"schema": TEXT}}}
-    for status in ("400", "403"):
-        answers[status]["content"]["text/html"] = {"schema": TEXT}
+    for status in ERRORS:
+        answers[str(status)]["content"]["text/html"] = {"schema": TEXT}
     return made
 
 
@@ -135,8 +139,13 @@ def choice(*values: str) -> Schema:
 
 
 def _operation(
-    summary: str, parameters: Mapping[str, Schema] | None, needed: Sequence[str], answer: Schema | None, kind: str
+    summary: str,
+    parameters: Mapping[str, Schema] | None,
+    needed: Sequence[str],
+    answer: Schema | None,
+    kind: str | Sequence[str],
 ) -> dict[str, Any]:
+    kinds = [kind] if isinstance(kind, str) else kind
     given = [
         {"name": name, "in": "query", "required": name in needed, "schema": schema}
         for name, schema in (parameters or {}).items()
@@ -150,26 +159,36 @@ def _operation(
     }
     # a request from another site is refused before it comes to anything, in plain text
     failed["403"]["content"]["text/plain"] = {"schema": TEXT}  # type: ignore[index]
-    return {
-        "summary": summary,
-        "parameters": given,
-        "responses": {"200": {"description": "done", "content": {kind: {"schema": answer or {}}}}, **failed},
-    }
+    failed["421"] = {"description": "this server has another name", "content": {"text/plain": {"schema": TEXT}}}
+    done = {"description": "done", "content": {one: {"schema": answer or {}} for one in kinds}}
+    return {"summary": summary, "parameters": given, "responses": {"200": done, **failed}}
 
 
-SESSION = thing("name", "role", "csrf", name=TEXT, role=choice("assessor", "coordinator"), csrf=TEXT)
+ROLE = choice("assessor", "coordinator")
+SESSION = thing("name", "role", "csrf", name=TEXT, role=ROLE, csrf=TEXT)
+PAGES = thing(
+    "title",
+    "first",
+    "pages",
+    title=TEXT,
+    first=maybe(TEXT),
+    pages=many(thing("label", "path", "role", "group", label=TEXT, path=TEXT, role=ROLE, group=TEXT)),
+)
+ACCOUNT = thing("name", "role", "state", name=TEXT, role=ROLE, state=choice("open", "closed", "invited"))
 
 
 def _signing_in() -> dict[str, Any]:
     return {
         "/sign-in": form("Sign in", ("name", "password"), name=TEXT, password=TEXT, to=TEXT),
+        "/sign-in.json": get("Where signing in leads", {"to": TEXT}, answer=thing("to", to=TEXT)),
+        "/invitation.json": get("Nothing: the secret is known to the browser only", answer=THING),
         "/sign-out": form("Sign out"),
         "/invitation": form(
             "Choose a password", ("secret", "password", "again"), secret=TEXT, password=TEXT, again=TEXT
         ),
         "/account": form("Choose another password", ("old", "password", "again"), old=TEXT, password=TEXT, again=TEXT),
-        "/account.json": get("Who has signed in", answer=thing("name", "role", name=TEXT, role=TEXT)),
-        "/people.json": get("Who has an account", answer=thing("people", people=many(THING))),
+        "/account.json": get("Who has signed in", answer=thing("name", "role", name=TEXT, role=ROLE)),
+        "/people.json": get("Who has an account", answer=thing("people", people=many(ACCOUNT))),
         "/people/invite": form("Make an invitation", ("name",), name=TEXT, role=choice("assessor", "coordinator")),
         "/people/change": form(
             "Close or open an account, change a role",

@@ -102,6 +102,14 @@ class Patience:
             self._times[key] = [*recent, now]
             return 0.0
 
+    def take_back(self, key: str) -> None:
+        """Do not count the last attempt: it was right. Those before it still count."""
+        with self._lock:
+            if times := self._times.get(key):
+                times.pop()
+                if not times:
+                    del self._times[key]
+
     def forgive(self, key: str) -> None:
         """Forget the attempts, after one that was right."""
         with self._lock:

@@ -34,7 +34,7 @@ def _page(request: Request, message: str = "", link: str = "", name: str = "", s
 def invite(request: Request) -> Response:
     """Make a link by which somebody can choose a password. It is shown once."""
     form = form_of(request)
-    name = form.text("name").strip()
+    name = form.prose("name").strip()
     try:
         secret = _accounts(request).invite(name, form.choice("role", ROLES, "assessor"), request.state.user.name)
     except InputError as error:

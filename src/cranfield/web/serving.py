@@ -17,7 +17,7 @@ from cranfield.web.security import Doors
 if TYPE_CHECKING:
     from cranfield.web.accounts import Accounts
     from cranfield.web.judge.room import Room, Watch
-    from cranfield.workspace import Workspace
+    from cranfield.workspace import Adaptive, Workspace
 
 KEPT = ".cranfield"
 
@@ -43,6 +43,7 @@ def set_up(
     log: str | None = None,
     assessor: str = "me",
     coordinator: str | None = None,
+    adaptive: Adaptive | None = None,
     watch: Watch | None = None,
 ) -> Bench:
     """Open a workspace, or qrels and runs, and see who may come in.
@@ -60,7 +61,7 @@ def set_up(
     if opened is None and (coordinator is not None or not doors.is_local):
         raise CranfieldError("accounts are kept in a workspace: without one, serve on 127.0.0.1 only.")
     _check_files([*([] if qrels is None else [qrels]), *runs])
-    room = _room(opened, log, watch)
+    room = _room(opened, log, watch, adaptive)
     accounts, invitation = _accounts(opened, room, doors, coordinator)
     app = make_app(opened, qrels=qrels, runs=runs, room=room, accounts=accounts, doors=doors, alone=assessor)
     return Bench(app, doors, room is not None, accounts is not None, invitation)
@@ -88,10 +89,10 @@ def _check_files(files: Sequence[str]) -> None:
             pass
 
 
-def _room(workspace: Workspace | None, log: str | None, watch: Watch | None) -> Room | None:
+def _room(workspace: Workspace | None, log: str | None, watch: Watch | None, adaptive: Adaptive | None) -> Room | None:
     from cranfield.web.judge.room import open_room
 
-    return None if workspace is None else open_room(workspace, log, watch)
+    return None if workspace is None else open_room(workspace, log, watch, adaptive)
 
 
 def _accounts(
@@ -102,13 +103,14 @@ def _accounts(
         return None, None
     from cranfield.judging.database import open_database
     from cranfield.web.accounts import Accounts
+    from cranfield.web.connections import pooled
 
     place = workspace.folder / KEPT / "accounts.db"
     if room is None and doors.is_local and coordinator is None and not place.exists():
         return None, None
     if room is None:
         place.parent.mkdir(exist_ok=True)
-    accounts = Accounts(room.log.database if room is not None else open_database(place))
+    accounts = Accounts(room.log.database if room is not None else pooled(open_database(place)))
     secret = accounts.invite(coordinator, "coordinator", "cranfield serve") if coordinator is not None else None
     if accounts.are_there():
         return accounts, secret
@@ -184,6 +186,7 @@ def _check_extra() -> None:
     try:
         import jinja2  # noqa: F401
         import nh3  # noqa: F401
+        import sqlalchemy  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError:

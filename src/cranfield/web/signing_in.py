@@ -23,7 +23,7 @@ from cranfield.web.site import Site, User
 
 ALONE = "alone"  # the session of whoever is alone on this machine
 QUARTER = 900.0  # seconds
-# attempts in a quarter of an hour: by one address at one name, at one name, and by one address
+# attempts that may fail in a quarter of an hour: by one address at one name, at one name, and by one address
 ATTEMPTS = (5, 50, 30)
 
 
@@ -102,7 +102,7 @@ def asked_to_sign_in(request: Request) -> Response | None:
 
 def sign_in_page(request: Request) -> Response | Page:
     to = own_path(Asked(request).text("to"))
-    if request.state.user is not None:
+    if request.state.user is not None and not wants_json(request):
         return go_to(to)
     return _fresh(request, Page("sign_in.html", {"to": to}, "Sign in", {"message": "", "name": ""}))
 
@@ -139,15 +139,17 @@ class _Guard:
                 status=403,
             )
             return _fresh(request, page)
-        self._limits[0].forgive(keys[0])
+        self._was_right(keys)
         return _begin(request, user, to)
 
     def accept(self, request: Request) -> Response:
         form = form_of(request)
         site: Site = request.app.state.site
         assert site.accounts is not None
-        self._wait(request, "\0invitation")
+        keys = self._wait(request, "\0invitation")
         try:
+            if site.accounts.invited(form.text("secret")) is not None:  # whatever password is chosen
+                self._was_right(keys, forgives=False)
             if form.text("password") != form.text("again"):
                 raise InputError("the two passwords differ.")
             user = site.accounts.accept(form.text("secret"), form.text("password"))
@@ -161,9 +163,12 @@ class _Guard:
         site: Site = request.app.state.site
         user: User = request.state.user
         assert site.accounts is not None
-        self._wait(request, user.name)
+        keys = self._wait(request, user.name)
         message = ""
-        if site.accounts.check(user.name, form.text("old")) is None:
+        is_right = site.accounts.check(user.name, form.text("old")) is not None
+        if is_right:
+            self._was_right(keys)
+        if not is_right:
             message = "The old password is wrong."
         elif form.text("password") != form.text("again"):
             message = "The two passwords differ."
@@ -182,15 +187,24 @@ class _Guard:
         """Count an attempt, or refuse it."""
         host = request.client.host if request.client is not None else ""
         keys = [f"{host} {name}", name, host]
-        for limit, key in zip(self._limits, keys, strict=True):
+        for n, (limit, key) in enumerate(zip(self._limits, keys, strict=True)):
             seconds = limit.wait(key)
             if seconds:
+                for other, counted in zip(self._limits[:n], keys, strict=False):
+                    other.take_back(counted)  # it was not made
                 raise HTTPException(
                     429,
                     f"Too many attempts. Try again in {max(1, round(seconds / 60))} minutes.",
                     {"retry-after": str(int(seconds) + 1)},
                 )
         return keys
+
+    def _was_right(self, keys: list[str], forgives: bool = True) -> None:
+        """Take back an attempt, which was no guess; whoever knows a password may have mistyped it before."""
+        for limit, key in zip(self._limits, keys, strict=True):
+            limit.take_back(key)
+        if forgives:
+            self._limits[0].forgive(keys[0])
 
 
 def sign_out(request: Request) -> Response:

@@ -73,6 +73,11 @@ class Site:
     def title(self) -> str:
         return self.served.title
 
+    @property
+    def log(self) -> str:
+        """What tells the log of judgments that is served from others; it outlives the server."""
+        return hashlib.sha256(b"log of judgments\0" + self.key).hexdigest()[:16]
+
     def entries_for(self, user: User | None) -> list[Entry]:
         return [entry for entry in self.entries if user is not None and user.may(entry.role)]
 

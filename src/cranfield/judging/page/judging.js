@@ -7,10 +7,10 @@
      seen(query)             -> [place, …]: what was dealt with before, in the order of time
      at(query, place)        -> item
      after(query)            -> the next topic with documents left, or null
-     save({kind, query, place, grade, note, key, shown_at, judged_at, active_ms, method}) -> {next: item or null, left},
-       and waiting: true where it is kept in this browser and not sent yet
-     undo({key, …})          -> item or null
-   `more` is what else is offered above, [{label, act}]. `extra` are functions for actions of other names; each is handed
+     save({kind, query, place, doc, grade, note, key, shown_at, judged_at, active_ms, method}) -> {next: item or null, left},
+       and waiting: true where it is kept in this browser and not sent yet; doc is what was on the screen
+     undo({key, …})          -> {item: item or null}, and waiting: true likewise
+   `more` is what else is offered above, [{label, act}], and where there is a name it is the button's data-more. `extra` are functions for actions of other names; each is handed
    {item, grades, show, say, dialog, alone, trace}. `frame(item)` is the address of a document as a page, if it is one.
    An item is {query, doc, place, places, left, kind, grade, note, document: {title, text, fields: [[name, value]]} or null},
    and may have the words in it that are to be marked, words.
@@ -18,6 +18,10 @@
 
 const startJudging = (() => {
   const AWAY = 120000;  // ms without a sign of life, of which no more count as looking at the document
+  const STARTLED = 400;  // ms in which nothing is judged after a document came by itself
+  const STRIP = 20000;  // characters of a text that are drawn and marked at a time
+  const NEAR = 2000;  // pixels from what is in sight, within which everything is marked
+  const WORD = /[\p{L}\p{N}_]+/gu;
 
   // An element; text is text, whatever it holds.
   function make(name, attributes = {}, ...content) {
@@ -26,59 +30,89 @@ const startJudging = (() => {
       if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
       else if (value !== null && value !== false) made.setAttribute(key, value === true ? "" : value);
     }
-    made.append(...content.filter((piece) => piece !== null));
+    // one by one: no call takes arguments by the hundred thousand
+    for (const piece of content.flat()) if (piece !== null) made.append(piece);
     return made;
   }
 
   const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map((n) => n.toString(16).padStart(2, "0")).join("");
   const number = (n) => n.toLocaleString("en");
 
-  // Where a phrase stands in a text, without regard to case; characters that change their length are compared as they are.
+  // A text in which things are found without regard to case; every character keeps its place.
+  function folded(text) {
+    return text.replaceAll("\u0130", "i").toLowerCase();  // İ is the only one that would become two
+  }
+
+  // Where a phrase begins in a text, both folded.
   function places(text, phrase) {
     const found = [];
-    let [where, what] = [text.toLowerCase(), phrase.toLowerCase()];
-    if (where.length !== text.length) [where, what] = [text, phrase];
-    for (let at = where.indexOf(what); what && at >= 0; at = where.indexOf(what, at + what.length)) found.push([at, at + what.length]);
+    for (let at = phrase ? text.indexOf(phrase) : -1; at >= 0; at = text.indexOf(phrase, at + phrase.length)) found.push(at);
     return found;
   }
 
-  function wordPlaces(text, words) {
+  // The first of some ascending numbers that is above another.
+  function firstAbove(numbers, limit) {
+    let [low, high] = [0, numbers.length];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (numbers[middle] > limit) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  // A long text in pieces, [[from, to]]: cut at ends of lines, or else between words.
+  function cut(text) {
     const found = [];
-    for (const match of text.matchAll(/[\p{L}\p{N}_]+/gu)) {
-      if (words.has(match[0].toLowerCase())) found.push([match.index, match.index + match[0].length]);
+    let from = 0;
+    while (text.length - from > STRIP) {
+      const half = from + STRIP / 2;
+      const end = text.slice(half, from + STRIP);
+      const last = end.includes("\n") ? end.lastIndexOf("\n") : end.lastIndexOf(" ");
+      let to = last < 0 ? from + STRIP : half + last + 1;
+      if (/[\udc00-\udfff]/.test(text[to])) to -= 1;  // no character is cut in two
+      found.push([from, to]);
+      from = to;
     }
-    return found;
+    return [...found, [from, text.length]];
   }
 
-  // Text as nodes, with what is sought and the words of the topic marked.
-  function markedText(text, words, sought) {
-    const hits = places(text, sought).map(([a, b]) => [a, b, "found"]);
-    const free = wordPlaces(text, words).filter(([a, b]) => !hits.some(([c, d]) => a < d && b > c)).map(([a, b]) => [a, b, "word"]);
-    const spans = [...hits, ...free].sort((one, other) => one[0] - other[0]);
-    const nodes = [];
-    let at = 0;
-    for (const [from, to, kind] of spans) {
-      nodes.push(text.slice(at, from), make("mark", {class: kind}, text.slice(from, to)));
-      at = to;
+  // What is sought and the words of the topic in a piece of a text, [[from, to, kind]]; where they meet, what is sought.
+  function marksIn({source: {text, hits}, from, to}, words, length, here) {
+    const marks = [];
+    for (let i = firstAbove(hits, from - length); i < hits.length && hits[i] < to; i += 1) {
+      marks.push([Math.max(hits[i], from), Math.min(hits[i] + length, to), hits[i] === here ? "found here" : "found"]);
     }
-    return [...nodes, text.slice(at)];
+    const found = marks.length;
+    let next = 0;
+    for (const match of words.size ? text.slice(from, to).matchAll(WORD) : []) {
+      if (!words.has(match[0].toLowerCase())) continue;
+      const [start, end] = [from + match.index, from + match.index + match[0].length];
+      while (next < found && marks[next][1] <= start) next += 1;
+      if (next === found || marks[next][0] >= end) marks.push([start, end, "word"]);
+    }
+    return marks.sort((one, other) => one[0] - other[0]);
   }
 
-  function start(root, store, {grades, actions, guidelines = "", more = [], extra = {}, frame = null}) {
+  function start(root, store, {grades, actions, guidelines, more = [], extra = {}, frame = null}) {
     let item = null;
     let topics = [];
     let topic = null;
     let isMarked = true;
     let isFramed = false;
     let sought = "";
-    let hit = 0;
+    let hit = 0;  // which of all that was found
+    let here = null;  // where that is: {source, at}
     let shownAt = "";
     let active = 0;
     let touched = 0;
     let busy = false;
     let pointer = "click";
     let trail = [];  // the places of this topic in the order in which they were seen
-    let here = 0;  // where in the trail this document is
+    let step = 0;  // where in the trail this document is
+    let deaf = 0;  // until when nothing is judged
+    let drawn = {content: [], sources: [], strips: new Map(), words: new Set()};  // what is on the screen, see sheetOf
+    let watcher = null;  // sees which strips come near
 
     const el = {
       progress: make("p", {class: "progress quiet", id: "progress"}),
@@ -92,7 +126,7 @@ const startJudging = (() => {
     const find = make("input", {type: "search", "aria-label": "Find in the document", size: "20", autocomplete: "off"});
     const findCount = make("span", {class: "quiet", role: "status"});
     const findBar = make("div", {class: "find", hidden: true, role: "search"}, find,
-      make("button", {type: "button", class: "plain", onclick: () => step(1)}, "Next"),
+      make("button", {type: "button", class: "plain", onclick: () => goTo(1)}, "Next"),
       make("button", {type: "button", class: "plain", onclick: () => closeFind()}, "Close"), findCount);
 
     const sheet = make("div");  // apart from the find bar, which must keep its focus while the text is drawn anew
@@ -103,7 +137,7 @@ const startJudging = (() => {
     const nav = make("nav", {"aria-label": "More"},
       make("button", {type: "button", class: "plain", onclick: () => showTopics()}, "Topics"),
       ...top.map((one) => make("button", {type: "button", class: "plain", onclick: () => act(one.name, pointer)}, one.label, " ", make("kbd", {class: "hint"}, one.keys[0]))),
-      ...more.map(({label, act: run}) => make("button", {type: "button", class: "plain", onclick: () => run(dialog, say)}, label)));
+      ...more.map(({name = null, label, act: run}) => make("button", {type: "button", class: "plain", "data-more": name, hidden: !label, onclick: () => run(dialog, say)}, label)));
     root.replaceChildren(
       make("a", {class: "skip-link", href: "#document", onclick: (event) => { event.preventDefault(); el.document.focus(); }}, "To the document"),
       make("div", {class: "judging"},
@@ -115,13 +149,22 @@ const startJudging = (() => {
       el.grades.append(make("button", {type: "button", class: "act", "data-grade": grade.value, "aria-keyshortcuts": grade.key, onclick: () => save("judge", pointer, {grade: grade.value})},
         make("b", {}, make("kbd", {}, grade.key), " ", grade.label), grade.definition ? make("small", {}, grade.definition) : null));
     }
+    const often = ["back", "undo", "skip", "cannot"];  // what a phone has room for; the others are behind one more tap
     for (const one of actions.filter(({name}) => !above.includes(name))) {
-      el.acts.append(make("button", {type: "button", class: "act", "data-act": one.name, title: one.about, "aria-keyshortcuts": one.keys[0], onclick: () => act(one.name, pointer)},
+      el.acts.append(make("button", {type: "button", class: "act", "data-act": one.name, "data-rare": !often.includes(one.name), title: one.about, "aria-keyshortcuts": one.keys[0], onclick: () => act(one.name, pointer)},
         make("kbd", {class: "hint"}, one.keys[0]), " ", one.label));
     }
 
+    const rest = make("button", {type: "button", class: "act more", "aria-expanded": "false", onclick: () => unfold(!el.acts.classList.contains("whole"))}, "More");
+    el.acts.append(rest);
+    function unfold(isWhole) {
+      el.acts.classList.toggle("whole", isWhole);
+      rest.setAttribute("aria-expanded", isWhole);
+    }
+
+    // The same words twice are said twice: a space that nobody sees makes them new to a screen reader.
     function say(text, isWrong = false) {
-      el.said.textContent = text;
+      el.said.textContent = text && text === el.said.textContent ? `${text}\u00a0` : text;
       el.said.classList.toggle("wrong", isWrong);
     }
 
@@ -129,7 +172,8 @@ const startJudging = (() => {
 
     function dialog(title, ...content) {
       const close = make("button", {type: "button", class: "act", onclick: () => el.dialog.close()}, "Close");
-      el.dialog.replaceChildren(make("h2", {id: "dialog-title"}, title), ...content, make("div", {class: "row"}, close));
+      // the heading has the focus, so that a long text begins at its beginning
+      el.dialog.replaceChildren(make("h2", {id: "dialog-title", tabindex: "-1", autofocus: true}, title), ...content, make("div", {class: "row"}, close));
       if (!el.dialog.open) el.dialog.showModal();
       return el.dialog;
     }
@@ -144,48 +188,74 @@ const startJudging = (() => {
 
     function showNote() {
       if (!item) return;
+      const about = item;  // another document may come while this is being written
       const note = make("textarea", {"aria-label": "Note", maxlength: "20000"});
       note.value = item.note || "";
-      const keep = () => { el.dialog.close(); save("note", "key", {note: note.value.trim()}); };
+      const keep = () => { el.dialog.close(); save("note", "key", {note: note.value.trim()}, about); };
       note.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); keep(); } });
-      dialog("Note", note, make("div", {class: "row"}, make("button", {type: "button", class: "act", onclick: keep}, "Save ", make("kbd", {class: "hint"}, "Ctrl Enter"))));
+      dialog("Note", note).querySelector(".row").prepend(make("button", {type: "button", class: "act", onclick: keep}, "Save ", make("kbd", {class: "hint"}, "Ctrl Enter")));
       note.focus();
     }
 
-    async function showTopics() {
+    const showTopics = () => alone(async () => {
       topics = await store.topics();
       const rows = topics.map((one) => make("li", {},
         make("button", {type: "button", class: "plain", onclick: () => { el.dialog.close(); open(one.query); }}, one.title || one.query),
         make("span", {class: "quiet"}, one.left ? `${number(one.left)} of ${number(one.places)} left` : "done")));
-      dialog("Topics", make("ul", {}, ...rows));
-    }
+      dialog("Topics", make("ul", {}, rows));
+    });
 
     // Find in the document
 
     function openFind() {
       findBar.hidden = false;
+      const isAbove = getComputedStyle(el.topic).position === "sticky";  // on a phone the topic stays above the document
+      if (isAbove) root.style.setProperty("--above", `${el.topic.offsetHeight}px`);
+      else root.style.removeProperty("--above");
       find.focus();
       find.select();
     }
     function closeFind() {
       findBar.hidden = true;
-      sought = find.value = "";
-      drawText();
+      find.value = "";
+      seek();
       focusHeading();
     }
-    function step(by) {
-      const found = [...el.document.querySelectorAll("mark.found")];
-      findCount.textContent = sought ? `${found.length ? hit + 1 : 0} of ${found.length}` : "";
-      if (!found.length) return;
-      found.forEach((one) => one.classList.remove("here"));
-      hit = (hit + by + found.length) % found.length;
-      found[hit].classList.add("here");
-      found[hit].scrollIntoView({block: "center"});
-      findCount.textContent = `${hit + 1} of ${found.length}`;
+    // Look for what is in the field: all of it is counted, what is near is marked.
+    function seek() {
+      sought = folded(find.value);
+      hit = 0;
+      here = null;
+      for (const source of drawn.sources) {
+        source.folded ??= folded(source.text);
+        source.hits = places(source.folded, sought);
+      }
+      for (const strip of drawn.strips.values()) {
+        if (strip.isNear) mark(strip);
+        else if (strip.isMarked) strip.at.textContent = strip.source.text.slice(strip.from, strip.to);
+        strip.isMarked = strip.isNear;
+      }
     }
-    find.addEventListener("input", () => { sought = find.value; hit = 0; drawText(); step(0); });
+    // Go on by so many of what was found.
+    function goTo(by) {
+      const total = drawn.sources.reduce((sum, {hits}) => sum + hits.length, 0);
+      findCount.textContent = sought ? "0 of 0" : "";
+      if (!total) return;
+      hit = (hit + by + total) % total;
+      findCount.textContent = `${number(hit + 1)} of ${number(total)}`;
+      const before = here;
+      let left = hit;
+      for (const source of drawn.sources) {
+        if (left < source.hits.length) { here = {source, at: source.hits[left]}; break; }
+        left -= source.hits.length;
+      }
+      const holds = (strip, place) => place && strip.source === place.source && strip.from < place.at + sought.length && strip.to > place.at;
+      for (const strip of drawn.strips.values()) if (holds(strip, before) || holds(strip, here)) mark(strip);
+      sheet.querySelector("mark.here").scrollIntoView({block: "center"});
+    }
+    find.addEventListener("input", () => { seek(); goTo(0); });
     find.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") { event.preventDefault(); step(event.shiftKey ? -1 : 1); }
+      if (event.key === "Enter") { event.preventDefault(); goTo(event.shiftKey ? -1 : 1); }
       else if (event.key === "Escape") { event.preventDefault(); closeFind(); }
     });
 
@@ -199,26 +269,77 @@ const startJudging = (() => {
       el.topic.scrollTop = 0;
     }
 
-    function drawText() {
-      if (!item) return;
-      const words = new Set(item.words || (topic && topic.words) || []);
-      const body = item.document;
-      const draw = (text) => markedText(text, words, sought);
+    // A document as it is drawn: its elements, the texts in it, and the strips that these are drawn in. Nothing on the
+    // screen changes by this.
+    function sheetOf(one, words) {
+      const made = {content: [], sources: [], strips: new Map(), words: new Set(words)};
+      const body = one.document;
+      const lay = (into, text) => {
+        const source = {text, folded: null, hits: []};
+        made.sources.push(source);
+        cut(text).forEach(([from, to], i, pieces) => {
+          const at = pieces.length === 1 ? into : make("span", {class: "strip"});
+          const strip = {at, source, from, to, isMarked: false, isNear: i === 0};
+          made.strips.set(at, strip);
+          if (strip.isNear) mark(strip, made.words);
+          else at.append(text.slice(from, to));
+          if (at !== into) into.append(at);
+        });
+        return into;
+      };
+      const heading = make("h1", {tabindex: "-1"});
+      const text = make("div", {class: "text"});
+      made.content.push(body && body.title ? lay(heading, body.title) : heading, make("p", {class: "quiet id"}, one.doc));
+      if (!heading.childNodes.length) heading.append(one.doc);
+      if (body && body.fields.length) made.content.push(make("dl", {class: "quiet"}, body.fields.flatMap(([name, value]) => [make("dt", {}, name), lay(make("dd"), value)])));
+      if (isFramed && body && body.is_page && frame) made.content.push(make("iframe", {class: "page", sandbox: "", src: frame(one), title: "The document as a page", referrerpolicy: "no-referrer"}));
+      else made.content.push(body && body.text ? lay(text, body.text) : text);
+      if (!text.childNodes.length) text.append(body ? "This document is empty." : "There is no text of this document.");
+      return made;
+    }
+
+    // Draw a strip anew, with what is to be marked in it.
+    function mark(strip, words = drawn.words) {
+      const {text} = strip.source;
+      const pieces = document.createDocumentFragment();
+      let at = strip.from;
+      for (const [from, to, kind] of marksIn(strip, words, sought.length, here && here.source === strip.source ? here.at : -1)) {
+        pieces.append(text.slice(at, from), make("mark", {class: kind}, text.slice(from, to)));
+        at = to;
+      }
+      pieces.append(text.slice(at, strip.to));
+      strip.at.replaceChildren(pieces);
+      strip.isMarked = true;
+    }
+
+    // Mark strips of a long text when they come near: the others are drawn already, and nothing moves.
+    function watch() {
+      if (watcher) watcher.disconnect();
+      const root = getComputedStyle(el.document).overflowY === "visible" ? null : el.document;
+      watcher = new IntersectionObserver((seen) => {
+        for (const {target, isIntersecting} of seen) {
+          const strip = drawn.strips.get(target);
+          if (!strip) continue;
+          strip.isNear = isIntersecting;
+          if (isIntersecting && !strip.isMarked) mark(strip);
+        }
+      }, {root, rootMargin: `${NEAR}px 0px`});
+      for (const at of drawn.strips.keys()) if (at.classList.contains("strip")) watcher.observe(at);
+    }
+
+    function drawMine() {
       const state = stateText();
-      const fields = body ? body.fields : [];
-      write(
-        make("h1", {tabindex: "-1"}, ...(body && body.title ? draw(body.title) : [item.doc])),
-        make("p", {class: "quiet id"}, item.doc),
-        ...(fields.length ? [make("dl", {class: "quiet"}, ...fields.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, ...draw(value))]))] : []),
-        ...(state ? [make("p", {class: "mine quiet"}, state)] : []),
-        isFramed && body && body.is_page && frame ? make("iframe", {class: "page", sandbox: "", src: frame(item), title: "The document as a page", referrerpolicy: "no-referrer"}) :
-        make("div", {class: "text"}, ...(body ? (body.text ? draw(body.text) : ["This document is empty."]) : ["There is no text of this document."])));
+      const before = sheet.querySelector(".mine");
+      if (before) before.remove();
+      if (state) sheet.insertBefore(make("p", {class: "mine quiet"}, state), sheet.lastElementChild);
     }
 
     // What had the focus may go: then the heading has it, so that keys and screen readers never lose their place.
-    function write(...content) {
+    function write(made) {
       const hadFocus = sheet.contains(document.activeElement) || document.activeElement === document.body;
-      sheet.replaceChildren(...content);
+      sheet.replaceChildren(...made.content);
+      drawn = made;
+      watch();
       if (hadFocus) focusHeading();
     }
     function focusHeading() {
@@ -232,12 +353,13 @@ const startJudging = (() => {
     function stateText() {
       const grade = grades.find((one) => one.value === item.grade);
       const state = {judge: grade ? `You gave it ${grade.key}, ${grade.label}.` : "", cannot: "You could not judge it.", skip: "You skipped it."}[item.kind] || "";
-      return [state, item.note ? `Your note: ${item.note}` : ""].filter(Boolean).join("\n");
+      return [state + (state && item.waiting ? " It waits in this browser and is not saved yet." : ""), item.note ? `Your note: ${item.note}` : ""].filter(Boolean).join("\n");
     }
 
-    function draw() {
+    // Buttons and figures: all but the document.
+    function drawState() {
       const has = item !== null;
-      for (const button of [...el.grades.children, ...el.acts.children]) {
+      for (const button of [...el.grades.children, ...el.acts.querySelectorAll("[data-act]")]) {
         button.disabled = !has && !["undo", "topic", "back"].includes(button.dataset.act);
         if (button.dataset.grade !== undefined) button.setAttribute("aria-pressed", has && item.kind === "judge" && item.grade === Number(button.dataset.grade));
       }
@@ -249,47 +371,73 @@ const startJudging = (() => {
         paging.hidden = !(has && item.document && item.document.is_page);
       }
       el.progress.textContent = has ? `Document ${number(item.place)} of ${number(item.places)}, ${number(item.left)} left` : "";
-      if (has) drawText();
-      else write(make("h1", {tabindex: "-1"}, "Nothing left here"), make("p", {}, "Everything that is yours to judge is judged. Thank you."));
+    }
+
+    const topicOf = (one) => (topic && topic.query === one.query ? topic : topics.find(({query}) => query === one.query))
+      || {query: one.query, title: one.query, description: "", narrative: "", words: []};
+
+    // What is to be on the screen for a document, or for none. It is made before anything changes.
+    function sheetFor(found) {
+      if (!found) {
+        const content = [make("h1", {tabindex: "-1"}, "Nothing left here"), make("p", {}, "Everything that is yours to judge is judged. Thank you.")];
+        return {content, sources: [], strips: new Map(), words: new Set()};
+      }
+      try {
+        return sheetOf(found, found.words || topicOf(found).words || []);
+      } catch (error) {
+        const content = [make("h1", {tabindex: "-1"}, found.doc), make("p", {class: "text"}, `This document cannot be shown here: ${error.message}.`)];
+        return {content, sources: [], strips: new Map(), words: new Set()};
+      }
     }
 
     // Show a document that comes next.
     async function show(found) {
       const isOther = found && (!topic || found.query !== topic.query || !trail.length);
-      if (isOther) trail = (await store.seen(found.query)).filter((place) => place !== found.place);
-      if (found && trail.at(-1) !== found.place) trail.push(found.place);
-      here = found ? trail.length - 1 : trail.length;
+      const before = isOther ? (await store.seen(found.query)).filter((place) => place !== found.place) : trail;
       put(found);
+      trail = before;
+      if (found && trail.at(-1) !== found.place) trail.push(found.place);
+      step = found ? trail.length - 1 : trail.length;
     }
 
-    // Put a document on the screen.
+    // Put a document on the screen. It is what is judged from the moment on in which it is drawn, not before.
     function put(found) {
       const before = topic && topic.query;
-      item = found;
       sought = find.value = "";
-      findBar.hidden = true;
       hit = 0;
+      here = null;
+      findBar.hidden = true;
+      write(sheetFor(found));
+      item = found;
       shownAt = new Date().toISOString();
       active = 0;
       touched = Date.now();
       if (item && item.query !== before) {
-        topic = topics.find((one) => one.query === item.query) || {query: item.query, title: item.query, description: "", narrative: "", words: []};
+        topic = topicOf(item);
         drawTopic();
       }
-      draw();
+      drawState();
+      if (item) drawMine();
       el.document.scrollTop = 0;
       if (getComputedStyle(el.document).overflowY === "visible") window.scrollTo(0, 0);
       focusHeading();
     }
 
-    async function open(query) {
+    // Go to a topic, or to any; what is on the screen already and not judged stays as it is. What comes unasked, while
+    // somebody may be about to press a key, is not judged by that key.
+    async function open(query, isUnasked = false) {
       await alone(async () => {
         const found = await store.next(query);
-        if (found) await show(found);
-        else {
+        if (found && item && !item.kind && found.query === item.query && found.place === item.place) {
+          item = {...item, places: found.places, left: found.left};
+          drawState();
+        } else if (found) {
+          await show(found);
+          if (isUnasked) deaf = Date.now() + STARTLED;
+        } else {
           topic = topics.find((one) => one.query === query) || topic;
           say(query === null ? "" : "Nothing of this topic is left for now.");
-          if (item === null) { drawTopic(); draw(); }
+          if (item === null) { drawTopic(); put(null); }
         }
       });
     }
@@ -314,14 +462,14 @@ const startJudging = (() => {
       }
     }
 
-    async function save(kind, method, more = {}) {
-      if (!item) return;
+    async function save(kind, method, more = {}, about = item) {
+      if (!about || (kind !== "note" && Date.now() < deaf)) return;
+      while (busy && kind === "note") await new Promise((go) => setTimeout(go, 50));  // what was written is not lost
       await alone(async () => {
-        const here = item;
-        const saved = await store.save({kind, query: here.query, place: here.place, ...trace(method), ...more});
+        const saved = await store.save({kind, query: about.query, place: about.place, doc: about.doc, ...trace(method), ...more});
         if (kind === "note") {
-          item = {...here, note: more.note};
-          drawText();
+          const isThere = item && item.query === about.query && item.place === about.place;
+          if (isThere) { item = {...item, note: more.note}; drawMine(); }
           if (!saved.waiting) say(more.note ? "Note saved." : "Note taken away.");
           return;
         }
@@ -330,16 +478,16 @@ const startJudging = (() => {
         if (saved.waiting) {
           // the store says that it waits, and when it is sent
           if (saved.next) await show(saved.next);
-          else { item = {...here, kind, grade: more.grade === undefined ? null : more.grade}; draw(); }
+          else { item = {...about, kind, grade: more.grade === undefined ? null : more.grade, waiting: true}; drawState(); drawMine(); }
           return;
         }
         if (saved.next) {
-          const isSame = saved.next.query === here.query && saved.next.place === here.place;
+          const isSame = saved.next.query === about.query && saved.next.place === about.place;
           say(isSame ? "It is the only document left of this topic." : `Saved: ${what}.`);
           await show(saved.next);
           return;
         }
-        const after = await store.after(here.query);
+        const after = await store.after(about.query);
         const found = after === null ? null : await store.next(after);
         say(`Saved: ${what}. This topic is done${found ? "; here is the next one" : ""}.`);
         await show(found);
@@ -358,14 +506,14 @@ const startJudging = (() => {
     async function lookAt(at) {
       await alone(async () => {
         put(await store.at(topic.query, trail[at]));
-        here = at;
+        step = at;
         say("");
       });
     }
-    const back = () => (topic && here > 0 ? lookAt(here - 1) : say("This is the first document of the topic."));
+    const back = () => (topic && step > 0 ? lookAt(step - 1) : say("This is the first document of the topic."));
     function forward() {
       if (!item) return;
-      if (here + 1 < trail.length) lookAt(here + 1);
+      if (step + 1 < trail.length) lookAt(step + 1);
       else move(() => (item.kind === "judge" || item.kind === "cannot" ? store.next(item.query) : null), "This is the last document of the topic.");
     }
 
@@ -375,13 +523,14 @@ const startJudging = (() => {
         back,
         forward,
         undo: () => alone(async () => {
-          const found = await store.undo(trace(method));
+          const {item: found, waiting} = await store.undo(trace(method));
           if (found) {
-            trail = [];  // what was looked at last is no longer behind this document
-            say("Undone.");
+            if (!waiting) {
+              trail = [];  // what was looked at last is no longer behind this document
+              say("Undone.");
+            }
             await show(found);
-          }
-          else say("There is nothing to undo.");
+          } else if (!waiting) say("There is nothing to undo.");
         }),
         skip: () => save("skip", method),
         cannot: () => save("cannot", method),
@@ -391,17 +540,20 @@ const startJudging = (() => {
         highlight: () => {
           isMarked = !isMarked;
           el.document.classList.toggle("marked", isMarked);
-          draw();
+          drawState();
           say(isMarked ? "Words of the topic are marked." : "Nothing is marked.");
         },
         page: () => {
           isFramed = !isFramed;
-          draw();
+          if (item) { write(sheetFor(item)); drawMine(); }
+          if (!findBar.hidden) seek();
+          drawState();
           say(isFramed ? "Documents that are pages are shown as pages." : "Documents are shown as text.");
         },
-        guidelines: () => dialog("Guidelines", make("div", {class: "body"}, guidelines || "There are no guidelines.")),
+        guidelines: () => dialog("Guidelines", make("div", {class: "body"}, guidelines)),
         help: showHelp,
       };
+      unfold(false);
       if (acts[name]) acts[name]();
       else if (extra[name]) extra[name]({item, grades, show, say, dialog, alone, trace: () => trace(method)});
     }
@@ -436,7 +588,7 @@ const startJudging = (() => {
       async begin(query = null) {
         topics = await store.topics();
         await open(query);
-        if (item === null) { topic = topics[0] || null; drawTopic(); draw(); }
+        if (item === null) { topic = topics[0] || null; drawTopic(); put(null); }
       },
       say,
       dialog,

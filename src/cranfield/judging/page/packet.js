@@ -1,7 +1,7 @@
 "use strict";
 /* A packet: everything to judge is in this file, what is judged stays in this browser until it is exported. */
 (() => {
-  const {make, newKey} = startJudging;
+  const {make} = startJudging;
   const data = JSON.parse(document.getElementById("data").textContent);
   const root = document.getElementById("root");
   const prefix = `cranfield-packet-${data.packet}:`;
@@ -161,18 +161,19 @@
       const found = [...every.slice(at), ...every.slice(0, at)].find((one) => one !== query && open(one).length);
       return found === undefined ? null : found;
     },
-    async save({kind, query, place, grade, note, ...trace}) {
-      const {doc} = orderOf(query).find((one) => one.place === place);
-      add({...trace, kind, assessor, query, doc: data.documents[doc][0], place, grade, note, recorded_at: new Date().toISOString(), n: events.length, version: data.version});
+    async save({kind, query, place, doc, grade, note, ...trace}) {
+      const there = data.documents[orderOf(query).find((one) => one.place === place).doc][0];
+      if (there !== doc) throw new Error(`Document ${place} is ${there}, not ${doc}: nothing was saved. Load the page again.`);
+      add({...trace, kind, assessor, query, doc, place, grade, note, recorded_at: new Date().toISOString(), n: events.length, version: data.version});
       return {next: first(query), left: open(query).length};
     },
     async undo(trace) {
       const own = mine();
       const undone = new Set(own.filter((event) => event.kind === "undo").map((event) => event.undoes));
       const last = own.filter((event) => event.kind !== "undo" && !undone.has(event.key)).at(-1);
-      if (!last) return null;
+      if (!last) return {item: null};
       add({...trace, kind: "undo", undoes: last.key, assessor, query: last.query, doc: last.doc, place: last.place, recorded_at: new Date().toISOString(), n: events.length, version: data.version});
-      return item(last.query, last.place);
+      return {item: item(last.query, last.place)};
     },
   };
 

@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from cranfield.judging import Dispute, Trace, adjudicate, disputes, undo_adjudication
 from cranfield.judging.scale import plain
-from cranfield.web.asking import Asked, bad, field, form_of, missing
+from cranfield.web.asking import Asked, bad, field, form_of, missing, prose
 from cranfield.web.judge.api import said, trace_of
 from cranfield.web.judge.coordinating import room_of
 from cranfield.web.judge.documents import as_shown
@@ -75,7 +75,7 @@ def _address_of(asked: Asked) -> Any:
 
 def decide_by_form(request: Request) -> Response:
     form = form_of(request)
-    key = form.text("key")
+    key = form.prose("key")
     trace = Trace(key=key, method="click") if key else Trace(method="click")
     try:
         grade = float(form.needed("grade"))
@@ -87,7 +87,7 @@ def decide_by_form(request: Request) -> Response:
         form.id("query"),
         form.id("doc"),
         grade,
-        form.text("note").strip() or None,
+        form.prose("note").strip() or None,
         trace,
     )
     return go_to(_address_of(form)())
@@ -109,7 +109,7 @@ def decide(request: Request) -> dict[str, Any]:
         field(given, "query", str),
         field(given, "doc", str),
         field(given, "grade", (int, float)),
-        field(given, "note", str, None),
+        prose(given, "note", None),
         trace_of(given),
     )
     assert event.grade is not None

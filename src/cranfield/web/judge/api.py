@@ -5,13 +5,14 @@ from __future__ import annotations
 from importlib.metadata import version
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
 from cranfield.judging import Desk, Trace
 from cranfield.judging.keys import ACTIONS
-from cranfield.judging.settings import USUAL_GUIDELINES
-from cranfield.web.asking import Asked, bad, field, missing
+from cranfield.judging.settings import shown_guidelines
+from cranfield.web.asking import Asked, bad, field, missing, prose
 from cranfield.web.judge.room import Room
 from cranfield.web.pages import endpoint
 from cranfield.web.site import Site
@@ -36,9 +37,10 @@ def about(request: Request) -> dict[str, Any]:
     settings = room.log.settings
     return {
         "assessor": request.state.user.name,
+        "log": request.app.state.site.log,
         "grades": settings.scale.to_dicts(),
         "actions": [{"name": one.name, "keys": one.keys, "label": one.label, "about": one.about} for one in ACTIONS],
-        "guidelines": settings.guidelines or USUAL_GUIDELINES,
+        "guidelines": shown_guidelines(settings.guidelines),
         "search": room.has_search,
         "version": f"web {version('cranfield')}",
     }
@@ -100,8 +102,9 @@ def save(request: Request) -> dict[str, Any]:
         field(given, "query", str),
         field(given, "place", int),
         field(given, "grade", (int, float), None),
-        field(given, "note", str, None),
+        prose(given, "note", None),
         trace_of(given),
+        field(given, "doc", str, None),
     )
     return {"saved": saved.event.key, "next": room.shown(saved.next), "left": saved.left}
 
@@ -109,14 +112,15 @@ def save(request: Request) -> dict[str, Any]:
 def undo(request: Request) -> dict[str, Any]:
     """Take back what was done last; the document it concerned."""
     room, desk = at_desk(request)
-    return {"item": room.shown(desk.undo(trace_of(said(request))))}
+    given = said(request)
+    return {"item": room.shown(desk.undo(trace_of(given), field(given, "undoes", str, None)))}
 
 
 def search(request: Request) -> dict[str, Any]:
     """Look for more documents; the words are recorded."""
     room, desk = at_desk(request)
     given = said(request)
-    query, words = field(given, "query", str), field(given, "words", str).strip()
+    query, words = field(given, "query", str), prose(given, "words").strip()
     if not room.has_search:
         raise missing("There is no index to search; 'cranfield experiment' makes one.")
     if not words:
@@ -132,9 +136,7 @@ def found(request: Request) -> dict[str, Any]:
     doc = field(given, "doc", str)
     if not room.has_search or room.documents.get(doc) is None:
         raise missing("There is no such document.")
-    return {
-        "item": room.shown(desk.found(field(given, "query", str), doc, field(given, "words", str), trace_of(given)))
-    }
+    return {"item": room.shown(desk.found(field(given, "query", str), doc, prose(given, "words"), trace_of(given)))}
 
 
 _ASKED = {
@@ -153,27 +155,42 @@ def at_desk(request: Request) -> tuple[Room, Desk]:
     """The room, and the desk of who is asking: nobody sits at another's."""
     site: Site = request.app.state.site
     assert site.room is not None
+    _check_seat(request, site)
     return site.room, site.room.desk(request.state.user.name)
+
+
+def _check_seat(request: Request, site: Site) -> None:
+    """Refuse what a page says for another judge or another log.
+
+    While it was open, somebody else may have signed in in the same browser, or another workspace be served here.
+    """
+    body = getattr(request.state, "body", None)
+    text = Asked(request).text if body is None else lambda name: field(body, name, str, "")
+    who, log, name = text("who"), text("log"), request.state.user.name
+    if log and log != site.log:
+        raise HTTPException(
+            409, "This page is about another log of judgments than the one that is served here now. Load it again."
+        )
+    if who and who != name:
+        raise HTTPException(409, f"This page is of somebody else: {name} is signed in here now. Load it again.")
 
 
 def said(request: Request) -> dict[str, Any]:
     """What a script sent as JSON."""
     found: dict[str, Any] | None = getattr(request.state, "body", None)
     if found is None:
-        from starlette.exceptions import HTTPException
-
         raise HTTPException(415, "expected JSON (application/json).")
     return found
 
 
 def trace_of(given: dict[str, Any]) -> Trace:
     """How an act came about, as the page tells it."""
-    key = field(given, "key", str, None)
+    key = prose(given, "key", None)
     known: dict[str, Any] = {
         "shown_at": field(given, "shown_at", str, None),
         "judged_at": field(given, "judged_at", str, None),
         "active_ms": field(given, "active_ms", int, None),
-        "method": field(given, "method", str, ""),
+        "method": prose(given, "method", ""),
         "version": f"web {version('cranfield')}",
     }
     return Trace(**known) if key is None else Trace(key=key, **known)

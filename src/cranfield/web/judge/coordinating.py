@@ -21,6 +21,7 @@ from cranfield.judging import (
     progress,
     unassign,
 )
+from cranfield.judging.settings import shown_guidelines
 from cranfield.stats.agreement import TITLES
 from cranfield.web.asking import form_of
 from cranfield.web.judge.room import Room
@@ -100,10 +101,11 @@ def _plan(request: Request, message: str = "", status: int = 200) -> Page:
         "assessors": names,
         "topics": [{"query": query, "title": room.topic(query).title} for query in room.log.topics()],
         "has_search": room.has_search,
+        "notes": room.notes,
     }
     dealt = list(dict.fromkeys(one.assessor for one in given))
     titles = {one["query"]: one["title"] for one in value["topics"]}
-    more = {"message": message, "dealt": dealt or people, "titles": titles}
+    more = {"message": message, "dealt": dealt or people, "titles": titles, "usual": shown_guidelines("")}
     return Page("plan.html", value, "Plan", more, status)
 
 
@@ -115,7 +117,7 @@ def set_up(request: Request) -> Response | Page:
     try:
         settings = replace(
             before,
-            guidelines=form.text("guidelines", before.guidelines).replace("\r\n", "\n").strip(),
+            guidelines=form.prose("guidelines", before.guidelines).replace("\r\n", "\n").strip(),
             judgments=form.whole("judgments", before.judgments, 1, 1000),
             overlap=form.number("overlap", 100 * before.overlap, 0, 100) / 100,
             repeats=form.number("repeats", 100 * before.repeats, 0, 100) / 100,
@@ -132,13 +134,11 @@ def deal_all(request: Request) -> Response | Page:
     """Deal all topics to some assessors."""
     form = form_of(request)
     room = room_of(request)
-    names = [name for name in NAMES.split(form.text("names").strip()) if name]
+    names = [name for name in NAMES.split(form.prose("names").strip()) if name]
     try:
         if not names:
             raise InputError("name those who are to judge, parted by commas.")
-        for one in assignments(room.log):
-            unassign(room.log, one.assessor, [one.query])
-        deal(room.log, names)
+        deal(room.log, names, anew=True)
     except InputError as error:
         return _plan(request, str(error), 400)
     return go_to("/plan")

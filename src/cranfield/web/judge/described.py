@@ -51,7 +51,91 @@ TRACE = {
 }
 TOPIC = thing("query", "title", "places", "left", query=TEXT, title=TEXT, places=WHOLE, left=WHOLE, skipped=WHOLE)
 FILE = {"type": "string", "format": "binary"}
-TAKEN = thing("said", said=TEXT)
+TAKEN = thing("said", said=TEXT, events=WHOLE, new=WHOLE, pairs=WHOLE, topics=WHOLE, assessors=many(TEXT))
+OPINION = thing("grade", "note", "assessor", grade=NUMBER, note=TEXT, assessor=maybe(TEXT))
+DISPUTE = thing(
+    "query",
+    "doc",
+    "opinions",
+    "adjudicated",
+    query=TEXT,
+    doc=TEXT,
+    opinions=many(OPINION),
+    adjudicated=maybe(NUMBER),
+)
+WORK = thing(
+    "assessor",
+    "is_model",
+    "topics",
+    "judged",
+    "cannot",
+    "skipped",
+    "left",
+    assessor=TEXT,
+    is_model=FLAG,
+    topics=WHOLE,
+    judged=WHOLE,
+    cannot=WHOLE,
+    skipped=WHOLE,
+    left=maybe(WHOLE),
+    seconds=maybe(NUMBER),
+    per_hour=maybe(NUMBER),
+    hours_left=maybe(NUMBER),
+    gold=many(WHOLE),
+    repeats=many(WHOLE),
+)
+STATE = thing(
+    "query",
+    "pairs",
+    "judged",
+    "complete",
+    query=TEXT,
+    pairs=WHOLE,
+    judged=WHOLE,
+    complete=WHOLE,
+    disputed=WHOLE,
+    adjudicated=WHOLE,
+    relevant=WHOLE,
+    cannot=WHOLE,
+)
+PLAN = thing(
+    "settings",
+    "assignments",
+    "assessors",
+    "topics",
+    "has_search",
+    "notes",
+    settings=thing(
+        *("guidelines", "judgments", "overlap", "repeats", "hold", "dispute", "seed", "grades"),
+        guidelines=TEXT,
+        judgments=WHOLE,
+        overlap=NUMBER,
+        repeats=NUMBER,
+        hold=NUMBER,
+        dispute=NUMBER,
+        seed={"type": "integer"},
+        grades=many(GRADE),
+    ),
+    assignments=many(thing("assessor", "query", "seat", assessor=TEXT, query=TEXT, seat=WHOLE)),
+    assessors=many(TEXT),
+    topics=many(thing("query", "title", query=TEXT, title=TEXT)),
+    has_search=FLAG,
+    notes=many(TEXT),
+)
+EXPORT = thing(
+    "rule",
+    "judgments",
+    "unjudged",
+    "notes",
+    rule=TEXT,
+    judgments=WHOLE,
+    unjudged=WHOLE,
+    notes=many(TEXT),
+    topics=WHOLE,
+    assessors=many(TEXT),
+    described=TEXT,
+    disagreements=WHOLE,
+)
 RULE = {
     "rule": choice(*RULES),
     "ties": choice(*TIES),
@@ -81,13 +165,18 @@ def _judging() -> dict[str, Any]:
         kind=choice("judge", "cannot", "skip", "note"),
         query=TEXT,
         place=WHOLE,
+        doc=maybe(TEXT),  # what was looked at; where it is not the document at this place, nothing is recorded
         grade=maybe(NUMBER),
         note=maybe(TEXT),
         **TRACE,
     )
     found = thing("doc", "title", doc=TEXT, title=TEXT, beginning=TEXT, kind=TEXT, grade=maybe(NUMBER))
     return {
-        "/api/judging": get("Grades, keys and guidelines", answer=thing("grades", grades=many(GRADE))),
+        "/api/judging": get(
+            "Grades, keys and guidelines; who is asking, and which log. Requests about judging may say both again, as "
+            "who and log: where they are not the same any more, nothing is done (409)",
+            answer=thing("grades", "assessor", "log", grades=many(GRADE), assessor=TEXT, log=TEXT),
+        ),
         "/api/judging/topics": get("The topics to judge", answer=thing("topics", topics=many(TOPIC))),
         "/api/judging/item": get("The document at a place", at, needed=["query", "place"], answer=item),
         "/api/judging/seen": get(
@@ -106,7 +195,11 @@ def _judging() -> dict[str, Any]:
             saving,
             answer=thing("saved", "next", "left", saved=TEXT, next=maybe(ITEM), left=WHOLE),
         ),
-        "/api/judging/undo": post("Take back what you did last", thing(**TRACE), answer=item),
+        "/api/judging/undo": post(
+            "Take back what you did last; if `undoes` says what that is, nothing else",
+            thing(undoes=maybe(TEXT), **TRACE),
+            answer=item,
+        ),
         "/api/judging/search": post("Look for more", search, answer=thing("found", found=many(found))),
         "/api/judging/found": post(
             "Take up what was found",
@@ -122,14 +215,27 @@ def _judging() -> dict[str, Any]:
 
 def _coordinating() -> dict[str, Any]:
     progress = thing(
-        "pairs", "judged", "complete", pairs=WHOLE, judged=WHOLE, complete=WHOLE, topics=many(THING), agreement=THING
+        *("pairs", "judged", "complete", "to_adjudicate", "assessors", "topics", "agreement"),
+        pairs=WHOLE,
+        judged=WHOLE,
+        complete=WHOLE,
+        to_adjudicate=WHOLE,
+        assessors=many(WORK),
+        topics=many(STATE),
+        agreement=THING,
     )
     queue = {"names": FLAG, "settled": FLAG, "query": TEXT, "doc": TEXT}
     decision = thing("query", "doc", "grade", query=TEXT, doc=TEXT, grade=NUMBER, note=maybe(TEXT), **TRACE)
-    imported = {"assessor": TEXT, "format": TEXT, "model": FLAG}
+    imported = {"assessor": TEXT, "format": TEXT, "model": FLAG, "decisions": FLAG}
+    disputed = thing(
+        *("disputes", "here", "grades"),
+        disputes=many(DISPUTE),
+        here=maybe(thing("dispute", "topic", "document", dispute=DISPUTE, topic=THING, document=maybe(DOCUMENT))),
+        grades=many(GRADE),
+    )
     return {
         "/progress.json": get("How far judging is, and agreement", answer=progress),
-        "/plan.json": get("Who judges what, and how", answer=thing("settings", settings=THING)),
+        "/plan.json": get("Who judges what, and how", answer=PLAN),
         "/plan/settings": form(
             "Change how judging is organised",
             guidelines=TEXT,
@@ -142,19 +248,19 @@ def _coordinating() -> dict[str, Any]:
         "/plan/deal": form("Deal all topics", ("names",), names=TEXT),
         "/plan/give": form("Give a topic", ("query", "assessor"), query=TEXT, assessor=TEXT, seat=WHOLE),
         "/plan/take": form("Take a topic back", ("query", "assessor"), query=TEXT, assessor=TEXT),
-        "/adjudicate.json": get("Disagreements", queue, answer=thing("disputes", disputes=many(THING))),
+        "/adjudicate.json": get("Disagreements", queue, answer=disputed),
         "/adjudicate": form("Decide", ("query", "doc", "grade"), query=TEXT, doc=TEXT, grade=NUMBER, note=TEXT),
         "/adjudicate/undo": form("Take a decision back"),
         "/api/adjudication": post("Decide what a pair's grade is", decision, answer=thing("saved", saved=TEXT)),
         "/api/adjudication/undo": post("Take a decision back", thing(**TRACE), answer=thing(undone=maybe(THING))),
-        "/export.json": get("What a rule makes of the judgments", RULE, answer=thing("rule", rule=TEXT)),
+        "/export.json": get("What a rule makes of the judgments", RULE, answer=EXPORT),
         "/api/judgments/qrels": get(
             "Qrels by a rule", RULE | {"format": choice("trec", "sampled")}, kind="text/plain", answer=TEXT
         ),
         "/api/judgments/history": get(
             "Every act; those with gold pairs and repeats if asked for",
             {"format": choice("jsonl", "csv"), "all_events": FLAG},
-            kind="application/x-ndjson",
+            kind=("application/x-ndjson", "text/csv"),
             answer=TEXT,
         ),
         "/api/judgments/import": post("Take up judgments", FILE, parameters=imported, takes=OCTETS, answer=TAKEN),

@@ -6,19 +6,20 @@ import base64
 import hashlib
 import re
 from functools import lru_cache
+from html import escape
 from typing import Any
 
 from cranfield.collection import Document
 from cranfield.formats.pages import read_page
 from cranfield.judging.texts import other_fields
 from cranfield.report.plots.values import shown
+from cranfield.web.judge.simplified import TooMuch, simplified
 from cranfield.web.pages import HERE
 
 HTML = "html"  # the field of a document that is its page
-_IS_PAGE = re.compile(
-    r"\s*(?:<\?xml[^>]*>\s*|<!--.*?-->\s*)*<(?:!doctype\s+html|html|head|body|title|article|div|p|table|h[1-6])\b",
-    re.IGNORECASE | re.DOTALL,
-)
+BEGINNING = 2000  # characters in which a page shows that it is one
+_FIRST = re.compile(r"<(?:!doctype\s+html|html|head|body|title|article|div|p|table|h[1-6])\b", re.IGNORECASE)
+TOO_MUCH = "This page has more markup than can be shown as a page. This is its text."
 _TAGS = set(
     "a abbr article aside b bdi bdo blockquote br caption center cite code col colgroup dd del details dfn div dl dt "
     "em figcaption figure footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark nav ol p pre q rp rt ruby s "
@@ -53,7 +54,16 @@ def page_of(document: Document) -> str | None:
     """The HTML of a document, if it is a page."""
     if document.fields.get(HTML):
         return document.fields[HTML]
-    return document.text if _IS_PAGE.match(document.text[:2000]) else None
+    return document.text if _is_page(document.text[:BEGINNING]) else None
+
+
+def _is_page(beginning: str) -> bool:
+    """Whether a text begins like a page, after comments and the like."""
+    rest = beginning.lstrip()
+    while rest.startswith(("<!--", "<?xml")):
+        is_comment = rest.startswith("<!--")
+        rest = rest[4:].partition("-->" if is_comment else ">")[2].lstrip()
+    return _FIRST.match(rest) is not None
 
 
 def framed(markup: str) -> str:
@@ -63,7 +73,12 @@ def framed(markup: str) -> str:
     True
     """
     head = f'<meta charset="utf-8"><style>{_style()}</style>'
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{_clean(markup)}</body></html>\n'
+    try:
+        body = _clean(markup)
+    except TooMuch:
+        text = read_page(markup.encode("utf-8", "replace"), "text/html; charset=utf-8").text
+        body = "".join(f"<p>{escape(line)}</p>" for line in [TOO_MUCH, *text.splitlines()])
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
 def frame_policy() -> str:
@@ -84,7 +99,7 @@ def _clean(markup: str) -> str:
     import nh3
 
     return nh3.clean(
-        _printable(markup),
+        simplified(_printable(markup), _TAGS, _ATTRIBUTES, _UNSEEN - {"head"}),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
         clean_content_tags=_UNSEEN,

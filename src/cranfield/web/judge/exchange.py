@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from cranfield.errors import InputError
 from cranfield.formats import read_qrels, read_topics, write_qrels
+from cranfield.formats.trec import as_column
 from cranfield.judging import Exported, export_qrels, import_judgments, write_history
 from cranfield.judging.database import JudgingError
 from cranfield.judging.exporting import sampled_by
@@ -47,11 +48,14 @@ def export_page(request: Request) -> Page:
     room = room_of(request)
     asked = Asked(request)
     value: dict[str, Any] = {"rule": asked.choice("rule", list(RULES), "majority"), "judgments": 0, "notes": []}
+    value["unjudged"] = 0
     problem = ""
     try:
         done = _exported(room, asked)
+        _check_writable(done)
         value |= {
-            "judgments": len(done.qrels),
+            "judgments": done.judgments,
+            "unjudged": len(done.qrels) - done.judgments,
             "topics": len(done.qrels.queries),
             "assessors": done.assessors,
             "described": done.rule,
@@ -101,6 +105,16 @@ def _exported(room: Room, asked: Asked, is_sampled: bool = False) -> Exported:
     )
 
 
+def _check_writable(done: Exported) -> None:
+    """An error where qrels cannot hold the ids, as in logs of versions that took any."""
+    for query, docs in done.qrels.to_dict().items():
+        for name, what in ((query, "query id"), *((doc, "doc id") for doc in docs)):
+            try:
+                as_column(name, what)
+            except InputError as error:
+                raise InputError(f"{error.message} The history below has everything.") from None
+
+
 def history(request: Request) -> Response:
     """Every event with assessor, times and notes, as JSON lines or CSV; it can be imported again."""
     asked = Asked(request)
@@ -122,9 +136,11 @@ async def take_judgments(request: Request) -> dict[str, Any]:
                 asked.text("assessor").strip() or None,
                 format=asked.text("format") or None,
                 is_model=asked.flag("model"),
+                decisions=asked.flag("decisions"),
             )
         except InputError as error:
-            raise InputError(error.message.replace("--assessor NAME", "name the assessor"), None, error.line) from None
+            message = error.message.replace("--assessor NAME", "name the assessor")
+            raise InputError(message.replace("--decisions", "tick the box"), None, error.line) from None
         return {
             "said": imported_text(done).removeprefix(f"{done.file}: "),
             "events": done.events,

@@ -11,14 +11,17 @@ from typing import Any, Protocol
 
 from cranfield.collection import Document, Topic
 from cranfield.errors import InputError
-from cranfield.judging import Desk, Item, JudgmentLog, Scale, assignments, deal, feeder, open_log, read_scale
-from cranfield.judging.database import Connection
+from cranfield.judging import Desk, Item, JudgmentLog, Scale, assignments, deal, read_scale
+from cranfield.judging.adaptive import growing
+from cranfield.judging.database import Connection, open_database
 from cranfield.judging.log import beside
 from cranfield.judging.schema import Migration, migrate
 from cranfield.judging.texts import Marker
+from cranfield.report.judging import not_gold_text
+from cranfield.web.connections import pooled
 from cranfield.web.judge.documents import as_shown
 from cranfield.web.library import Library, stamp_of
-from cranfield.workspace import Collection, Workspace
+from cranfield.workspace import Adaptive, Collection, Workspace
 from cranfield.workspace import Judging as Wanted
 
 FOUND = 20  # documents that a search shows
@@ -53,8 +56,10 @@ class Room:
         search: Callable[[str, int], Sequence[str]] | None = None,
         feed: Callable[[str], int] | None = None,
         sample: str | None = None,
+        notes: Sequence[str] = (),
     ) -> None:
         self.log = log
+        self.notes = tuple(notes)  # what a coordinator should know of how it was set up
         self.documents = documents
         self.sample = sample  # the form of a sampled pool
         self._search = search
@@ -172,20 +177,25 @@ class Room:
 Watch = Callable[[Iterable[Document]], Iterable[Document]]
 
 
-def open_room(workspace: Workspace, log: str | None = None, watch: Watch | None = None) -> Room | None:
+def open_room(
+    workspace: Workspace, log: str | None = None, watch: Watch | None = None, adaptive: Adaptive | None = None
+) -> Room | None:
     """Where the documents of a workspace are judged; None where it has no pool and says nothing of judging.
 
-    The first time, their texts are copied, which may take a while; `watch` is handed them one by one.
+    The first time, their texts are copied, which may take a while; `watch` is handed them one by one. `adaptive` is how
+    the pool grows, in place of what the workspace says.
     """
     wanted = workspace.judging or Wanted()
+    if adaptive is not None:
+        wanted = replace(wanted, adaptive=adaptive)
     collection = _collection(workspace, wanted)
     pools = _pools(workspace, wanted, collection)
     place = log or _log(workspace, wanted, pools)
     if place is None:
         return None
-    opened = open_log(place)
+    opened = JudgmentLog(pooled(open_database(place)))
     try:
-        _set_up(opened, workspace, wanted, pools)
+        notes = _set_up(opened, workspace, wanted, pools)
         return Room(
             opened,
             workspace.topics(collection) if collection.has_topics else (),
@@ -193,6 +203,7 @@ def open_room(workspace: Workspace, log: str | None = None, watch: Watch | None 
             search=_searching(workspace, collection, wanted.search),
             feed=_feed(opened, workspace, collection, wanted),
             sample=None if wanted.sample is None else workspace.located(wanted.sample),
+            notes=notes,
         )
     except BaseException:
         opened.close()
@@ -217,11 +228,12 @@ def _log(workspace: Workspace, wanted: Wanted, pools: Sequence[str]) -> str | No
         return wanted.log if "://" in wanted.log else workspace.located(wanted.log)
     if pools:
         return beside(pools[0])
-    return None if workspace.judging is None else workspace.located("judgments.db")
+    return None if wanted == Wanted() and workspace.judging is None else workspace.located("judgments.db")
 
 
-def _set_up(log: JudgmentLog, workspace: Workspace, wanted: Wanted, pools: Sequence[str]) -> None:
-    """Take up what the workspace says: what it does not say stays as it is in the log."""
+def _set_up(log: JudgmentLog, workspace: Workspace, wanted: Wanted, pools: Sequence[str]) -> list[str]:
+    """Take up what the workspace says: what it does not say stays as it is in the log; what there is to tell."""
+    notes: list[str] = []
     given: dict[str, Any] = {
         name: getattr(wanted, name)
         for name in ("judgments", "overlap", "repeats", "hold", "dispute")
@@ -242,9 +254,12 @@ def _set_up(log: JudgmentLog, workspace: Workspace, wanted: Wanted, pools: Seque
     if wanted.gold is not None:
         from cranfield.formats import read_qrels
 
-        log.add_gold(read_qrels(workspace.located(wanted.gold)).to_dict())
+        grades = read_qrels(workspace.located(wanted.gold)).to_dict()
+        log.add_gold(grades)
+        notes += not_gold_text(log, grades)
     if wanted.assessors and not assignments(log) and log.topics():
         deal(log, wanted.assessors)
+    return notes
 
 
 def _text(file: str) -> str:
@@ -298,15 +313,10 @@ def _feed(
     adaptive = wanted.adaptive
     if adaptive is None:
         return None
-    from cranfield.judging.adaptive import askers_of
-
+    if not workspace.systems:
+        raise InputError("a pool that grows is fed by runs, and there is none under [systems].", str(workspace.file))
     runs = [workspace.run(system, collection) for system in workspace.systems]
-    askers = askers_of(runs, adaptive.strategy, adaptive.depth, workspace.seed)
-    new = [query for query in askers if query not in log.topics()]
-    feed = feeder(log, askers, adaptive.budget, adaptive.batch)
-    for query in new:  # a topic that is not in a pool begins with what the strategy asks for first
-        feed(query)
-    return feed
+    return growing(log, runs, adaptive.strategy, adaptive.depth, adaptive.budget, adaptive.batch, workspace.seed)
 
 
 def _beginning(text: str, most: int = 200) -> str:

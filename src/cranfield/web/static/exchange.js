@@ -14,6 +14,7 @@ form.addEventListener("submit", async (event) => {
     const assessor = document.getElementById("assessor").value.trim();
     if (assessor) asked.set("assessor", assessor);
     if (document.getElementById("model").checked) asked.set("model", "1");
+    if (document.getElementById("decisions").checked) asked.set("decisions", "1");
   }
   said.className = "";
   said.textContent = "Sending …";

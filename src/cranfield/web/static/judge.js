@@ -2,13 +2,15 @@
 /* Judging over the network. What a judge does is kept in this browser until the server has it on disk: a lost connection,
    a closed tab or a server that is started anew lose nothing, and the key of each act keeps it from being counted twice. */
 (async () => {
-  const {make, newKey} = startJudging;
+  const {make} = startJudging;
   const root = document.getElementById("root");
   const meta = (name) => document.querySelector(`meta[name="${name}"]`).content;
   let token = meta("csrf");
   const PATIENCE = 20000;  // ms to wait for an answer
-  const FIRST_TRY = 1500;  // ms until a lost connection is tried again; twice as long each time, up to
+  const FIRST_TRY = 1500;  // ms until what could not be sent is tried again; twice as long each time, up to
   const LAST_TRY = 20000;
+
+  const FINAL = [400, 404, 409, 413, 422];  // what is refused with these would be refused again
 
   class Offline extends Error {
     constructor() { super("No connection to the server."); }
@@ -16,6 +18,7 @@
   class Refused extends Error {
     constructor(status, message) { super(message); this.status = status; }
   }
+  class Elsewhere extends Error {}  // somebody else is signed in now, or another log is served
 
   async function fetched(path, body) {
     const given = body === undefined ? {} : {method: "POST", body: JSON.stringify(body), headers: {"content-type": "application/json", "x-csrf-token": token}};
@@ -25,26 +28,12 @@
       if (answer.status >= 502 && answer.status <= 504) throw new Offline();
       const found = await answer.json();
       if (answer.ok) return found;
-      throw new Refused(answer.status, found.error);
+      throw new Refused(answer.status, answer.status === 401 ? "You are signed out. Sign in in another tab: nothing is lost." : found.error);
     } catch (error) {
       if (error instanceof Refused) throw error;
       throw new Offline();  // nothing came, or only a part of it
     }
   }
-
-  async function ask(path, body) {
-    try {
-      return await fetched(`/api/judging${path}`, body);
-    } catch (error) {
-      if (error.status === 403 && body !== undefined) {  // the token may be out of date
-        token = (await fetched("/api/session")).csrf;
-        return fetched(`/api/judging${path}`, body);
-      }
-      if (error.status === 401) throw new Refused(401, "You are signed out. Sign in in another tab, then try again here: nothing is lost.");
-      throw error;
-    }
-  }
-  const where = (query, place) => `?query=${encodeId(query)}&place=${place || 0}`;
 
   // Ids may have bytes that are no UTF-8; they come as single surrogates, and go back as those bytes.
   function encodeId(text) {
@@ -54,89 +43,115 @@
     }).join("");
   }
 
-  const about = await ask("").catch((error) => { root.replaceChildren(make("p", {class: "opening"}, error.message)); throw error; });
+  const about = await fetched("/api/judging").catch((error) => { root.replaceChildren(make("p", {class: "opening"}, error.message)); throw error; });
+  // Whatever is asked and said tells for whom and about which log: a session may change in another tab, and another
+  // workspace be served at the same address.
+  const seat = {log: about.log, who: about.assessor};
+  const named = (path) => `${path}${path.includes("?") ? "&" : "?"}log=${encodeId(seat.log)}&who=${encodeId(seat.who)}`;
+  const where = (query, place) => named(`?query=${encodeId(query)}&place=${place || 0}`);
 
-  // What was done and is not yet confirmed, in its order
-
-  const prefix = `cranfield-waiting:${about.assessor}:`;
-  const loose = new Map();  // where this browser keeps nothing
-  let number = Date.now();
-
-  function waiting() {
-    const names = [...loose.keys()];
+  async function ask(path, body) {
+    const asked = () => (body === undefined ? fetched(`/api/judging${path}`) : fetched(`/api/judging${path}`, {...body, ...seat}));
     try {
-      for (let i = 0; i < localStorage.length; i += 1) if (localStorage.key(i).startsWith(prefix)) names.push(localStorage.key(i));
-    } catch { /* not allowed here */ }
-    return names.sort();
-  }
-  function put(path, body) {
-    number = Math.max(number + 1, Date.now());
-    const name = `${prefix}${String(number).padStart(16, "0")}:${body.key}`;
-    try { localStorage.setItem(name, JSON.stringify({path, body})); } catch { loose.set(name, {path, body}); }
-    return name;
-  }
-  function take(name) {
-    if (loose.has(name)) return loose.get(name);
-    try { return JSON.parse(localStorage.getItem(name)); } catch { return null; }
-  }
-  function drop(name) {
-    loose.delete(name);
-    try { localStorage.removeItem(name); } catch { /* was never there */ }
+      return await asked();
+    } catch (error) {
+      if (error.status !== 403 || body === undefined) throw error;
+      token = (await fetched("/api/session")).csrf;  // it may be out of date
+      return asked();
+    }
   }
 
+  // What was done and is not yet confirmed
+
+  const acts = keepActs(seat.log, seat.who);
+  const outcomes = new Map();  // by the name of an act: what it was answered
   let sending = Promise.resolve();
-  // Send everything that waits, oldest first; what the last one was answered.
+
+  // Send everything that waits, oldest first. What fails for now stays, with all that is behind it; what is refused for
+  // good is kept apart, for the judge to see, and the others go on.
   function flush() {
     const run = async () => {
-      let answer = null;
-      for (const name of waiting()) {
-        const act = take(name);
-        if (act === null) { drop(name); continue; }
+      for (const {name} of acts.waiting()) {
+        const act = acts.take(name);
+        if (act === null) continue;  // another tab was quicker
         try {
-          answer = await ask(act.path, act.body);
+          outcomes.set(name, {answer: await ask(act.path, act.body)});
+          acts.drop(name);
         } catch (error) {
-          // what waits for the connection, or for somebody to sign in, goes on waiting; what was refused is told, and gone
-          if (error instanceof Refused && error.status !== 401) drop(name);
-          throw error;
+          if (!FINAL.includes(error.status)) throw error;
+          await checkSeat();
+          acts.refuse(name, error.message);
+          outcomes.set(name, {error});
         }
-        drop(name);
       }
-      return answer;
     };
     sending = sending.then(run, run);
     return sending;
   }
 
+  // Whether this page still speaks to its log for its judge. If not, what was refused may be sent another time.
+  async function checkSeat() {
+    const now = await fetched("/api/judging");
+    if (now.log !== seat.log) throw new Elsewhere("Another log of judgments is served here now than that of this page.");
+    if (now.assessor !== seat.who) throw new Elsewhere(`${now.assessor} is signed in here now, and this page is of ${seat.who}.`);
+  }
+
+  // What waits and was not taken back, in its order
+  function undoable() {
+    const all = acts.waiting();
+    const undone = new Set(all.map(({body}) => body.undoes));
+    return all.filter(({path, body}) => path === "/save" && !undone.has(body.key)).map(({name, body}) => ({name, ...body}));
+  }
+  const isSame = (one, other) => one && other && one.query === other.query && one.place === other.place;
+
   let pause = FIRST_TRY;
   let timer = null;
   let screen = null;
+  let isBegun = false;
   let isLost = false;
+  let isElsewhere = false;
 
-  function lost() {
+  function lost(error) {
     isLost = true;
-    const n = waiting().length;
-    screen.say(`No connection. ${n === 1 ? "1 act waits" : `${n} acts wait`} in this browser and will be sent when it is back.`, true);
+    const n = acts.waiting().length;
+    const waits = n === 1 ? " 1 act waits" : ` ${n} acts wait`;
+    screen.say(`${error.message}${n ? `${waits} in this browser and will be sent as soon as it works again.` : ""}`, true);
+    if (error instanceof Elsewhere && !isElsewhere && !root.querySelector("dialog[open]")) {
+      isElsewhere = true;
+      screen.dialog("This page is out of date",
+        make("p", {}, error.message),
+        make("p", {}, `${n ? "What you did last was not recorded: it is kept in this browser" : "Nothing was recorded. What you do here is kept in this browser"}, and sent to the log of this page for ${seat.who} as soon as that is possible.`),
+      ).querySelector(".row").prepend(make("button", {type: "button", class: "act", onclick: () => location.reload()}, "Load the page again"));
+    }
+    tell();
     clearTimeout(timer);
     timer = setTimeout(retry, pause);
-    pause = Math.min(pause * 2, LAST_TRY);
+  }
+  function calm() {
+    isLost = isElsewhere = false;
+    pause = FIRST_TRY;
+    clearTimeout(timer);
+    tell();
   }
   async function retry() {
-    const n = waiting().length;
+    const [n, before] = [acts.waiting().length, acts.refused().length];
     try {
       await flush();
-      const back = isLost;
-      isLost = false;
-      pause = FIRST_TRY;
-      if (!back) return;
-      await screen.open(here ? here.query : null);
-      screen.say(`The connection is back; everything is saved${n ? ` (${n})` : ""}.`);
+      if (!isBegun) await begin();
     } catch (error) {
-      if (error instanceof Offline) lost();
-      else screen.say(error.message, true);
+      pause = Math.min(pause * 2, LAST_TRY);
+      lost(error);
+      return;
     }
+    if (!isLost) return;
+    calm();
+    await screen.open(here ? here.query : null, true);
+    const refused = acts.refused().length - before;
+    if (refused > 0) screen.say(`Sent: ${n - refused}. Refused, and kept under "Not sent": ${refused}.`, true);
+    else screen.say(`It works again; everything is saved${n ? ` (${n})` : ""}.`);
   }
-  window.addEventListener("online", () => { if (isLost) { clearTimeout(timer); retry(); } });
-  window.addEventListener("beforeunload", (event) => { if (loose.size) { event.preventDefault(); event.returnValue = ""; } });
+  window.addEventListener("online", () => { if (isLost) { pause = FIRST_TRY; retry(); } });
+  window.addEventListener("beforeunload", (event) => { if (acts.isLoose()) { event.preventDefault(); event.returnValue = ""; } });
 
   // What comes next is fetched ahead, so that one can go on for a while without a connection
 
@@ -157,48 +172,117 @@
     }, 100);
     return item;
   }
+  const titleOf = (act) => [here, ...past].find((one) => isSame(one, act))?.document?.title || "";
 
-  async function send(path, body, offline) {
-    put(path, body);
-    try {
-      const answer = await flush();
-      isLost = false;
-      pause = FIRST_TRY;
-      return answer;
-    } catch (error) {
-      if (!(error instanceof Offline)) throw error;
-      const found = offline();
-      lost();
-      return found;
-    }
+  // Say something to the server: what it answers, null if another tab got the answer, or what `otherwise` makes of a
+  // failure, after which it waits.
+  async function send(path, act, otherwise) {
+    const name = acts.add(path, {...act, ...seat}, titleOf(act));
+    let failed = null;
+    try { await flush(); } catch (error) { failed = error; }
+    const outcome = outcomes.get(name) || acts.take(name) || {answer: null};
+    outcomes.delete(name);
+    if (failed === null) calm();
+    if (outcome.error) throw new Error(`Not sent: ${outcome.error.message || outcome.error}`);
+    const answer = outcome.answer === undefined ? otherwise(failed) : outcome.answer;
+    if (failed !== null) lost(failed);
+    return answer;
   }
 
   const store = {
-    topics: async () => (await ask("/topics")).topics,
+    topics: async () => (await ask(named("/topics"))).topics,
     next: async (query) => arrived((await ask("/next", {query})).item),
-    seen: async (query) => (await ask(`/seen?query=${encodeId(query)}`)).places,
+    seen: async (query) => {
+      try {
+        return (await ask(named(`/seen?query=${encodeId(query)}`))).places;
+      } catch (error) {
+        if (error instanceof Offline) return [];  // then there is no way back for now
+        throw error;
+      }
+    },
     at: async (query, place) => arrived((await ask(`/item${where(query, place)}`)).item),
-    after: async (query) => (await ask(`/after?query=${encodeId(query)}`)).query,
+    after: async (query) => (await ask(named(`/after?query=${encodeId(query)}`))).query,
     save: async (act) => {
-      const saved = await send("/save", act, () => {
-        const found = act.kind === "note" ? null : next.shift() || null;
+      // who says something else before it was sent means the last word
+      const before = act.kind === "note" ? null : undoable().find((one) => isSame(one, act) && one.kind !== "note");
+      if (before) acts.drop(before.name);
+      const saved = await send("/save", act, (error) => {
+        const found = error instanceof Offline && act.kind !== "note" ? next.shift() || null : null;
         if (found) {
-          const rest = next;
           past.push(here);
           here = {...found, left: Math.max(0, here.left - (act.kind === "skip" ? 0 : 1))};
-          next = rest;
         }
-        return {waiting: true, next: found ? here : null, left: here.left};
+        return {waiting: true, next: found ? here : null};
       });
-      if (!saved.waiting && act.kind !== "note") arrived(saved.next);
+      if (act.kind === "note") return saved || {next: null};
+      if (saved === null) return {next: await store.next(act.query)};
+      if (!saved.waiting) arrived(saved.next);
       return saved;
     },
     undo: async (act) => {
-      const answer = await send("/undo", act, () => ({waiting: true, item: past.pop() || null}));
-      if (answer.waiting) { here = answer.item || here; next = []; return answer.item; }
-      return arrived(answer.item);
+      const last = undoable().at(-1);
+      const answer = await send("/undo", {...act, undoes: last ? last.key : null}, (error) => {
+        const known = error instanceof Offline ? [...past, here].findLast((one) => isSame(one, last)) : null;
+        if (!known) return {waiting: true, item: null};
+        if (known !== here) next.unshift(here);
+        past.splice(0, past.length, ...past.filter((one) => one !== known));
+        here = known;
+        return {waiting: true, item: known};
+      });
+      if (answer === null) return {item: await store.next(null)};
+      return answer.waiting ? answer : {item: arrived(answer.item)};
     },
   };
+
+  // What was not sent is not lost: it can be seen, saved as a file that can be imported, and given up
+
+  function tell() {
+    const button = root.querySelector('[data-more="unsent"]');
+    const n = acts.refused().length + acts.elsewhere().length + (isLost ? acts.waiting().length : 0);
+    button.textContent = `Not sent: ${n}`;
+    button.hidden = !n;
+  }
+  function described({path, body, title}) {
+    const grade = about.grades.find(({value}) => value === body.grade);
+    const what = {judge: grade ? `${grade.key} ${grade.label}` : `grade ${body.grade}`, cannot: "cannot be judged", skip: "put off", note: `note "${body.note}"`}[body.kind];
+    return path === "/undo" ? "Undo" : `Topic ${body.query}, ${title || body.doc}: ${what}`;
+  }
+  function eventOf({path, body}) {
+    const {log, who, ...event} = body;
+    return JSON.stringify({...event, assessor: who, kind: path === "/undo" ? "undo" : body.kind, version: about.version});
+  }
+  function saveFile(list, head) {
+    const lines = [JSON.stringify({judgments: {version: 1, ...head}}), ...list.map(eventOf)];
+    const link = make("a", {href: URL.createObjectURL(new Blob([`${lines.join("\n")}\n`], {type: "application/x-ndjson"})), download: "not-sent.jsonl"});
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+  function showUnsent() {
+    const others = acts.elsewhere();
+    const logs = [...new Set(others.map(({log}) => log))];
+    const parts = [
+      ["", [...acts.refused(), ...acts.waiting()], {grades: about.grades}],
+      ...logs.map((log) => ["Of another log, which was served at this address before:", others.filter((act) => act.log === log), {}]),
+    ].filter(([, list]) => list.length);
+    const giveUp = (act) => {
+      if (!window.confirm(`Give this up for good? ${described(act)}`)) return;
+      acts.drop(act.name);
+      tell();
+      showUnsent();
+    };
+    screen.dialog("Not sent",
+      make("p", {}, parts.length ? "This is kept in this browser only. Saved as a file, it can be imported by whoever coordinates judging." : "Everything was sent, or was given up."),
+      ...parts.map(([heading, list, head]) => {
+        const whole = list.filter(({path, body}) => path !== "/undo" || body.undoes);
+        return make("section", {},
+          heading ? make("p", {}, heading) : null,
+          make("ul", {}, list.map((act) => make("li", {},
+            make("div", {}, described(act), make("p", {class: "quiet"}, act.error || (act.log === seat.log ? "waits, and is tried again" : "waits for its log"))),
+            make("button", {type: "button", class: "plain", onclick: () => giveUp(act)}, "Give up")))),
+          whole.length < list.length ? make("p", {class: "quiet"}, "What was undone before is not in the file.") : null,
+          make("div", {class: "row"}, make("button", {type: "button", class: "act", disabled: !whole.length, onclick: () => saveFile(whole, head)}, "Save as a file")));
+      }));
+  }
 
   // Looking for more
 
@@ -243,16 +327,19 @@
   actions.splice(actions.findIndex(({name}) => name === "guidelines"), 0,
     ...(about.search ? [{name: "search", keys: ["e"], label: "Search", about: "search for more documents of this topic"}] : []),
     {name: "page", keys: ["p"], label: "As page", about: "show a document that is a page as a page, or as text"});
-  const more = [{label: meta("role") === "coordinator" ? "Workbench" : "Account", act: () => { location.href = meta("role") === "coordinator" ? "/progress" : "/account"; }}];
+  const more = [{name: "unsent", label: "", act: showUnsent}, {label: meta("role") === "coordinator" ? "Workbench" : "Account", act: () => { location.href = meta("role") === "coordinator" ? "/progress" : "/account"; }}];
 
   screen = startJudging(root, store, {
     grades: about.grades, actions, guidelines: about.guidelines, more, extra: {search: openSearch},
     frame: (item) => `/judge/document${where(item.query, item.place)}`,
   });
-  try { await flush(); } catch (error) { screen.say(error.message, true); }
-  try {
+  async function begin() {
     await screen.begin(new URLSearchParams(location.search).get("query"));
-  } catch (error) {
-    screen.say(error.message, true);
+    isBegun = true;
   }
+  let failed = null;
+  try { await flush(); } catch (error) { failed = error; }
+  try { await begin(); } catch (error) { failed = failed || error; }
+  if (failed !== null) lost(failed);
+  else tell();
 })();
