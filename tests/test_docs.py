@@ -3,6 +3,7 @@
 A block of `console` holds commands after `$ ` and what they print, `…` standing for what is left out. It must
 succeed, or end with 2 after `<!-- exit 2 -->`. A block of `python` is run in its page's folder and prints the
 block of `text` that follows it, if one does; after `<!-- file NAME -->` it is also a file for the commands.
+A page with `<!-- needs java -->` is left out where there is none.
 """
 
 from __future__ import annotations
@@ -85,7 +86,18 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "src/cranfield/example", folder, ignore=shutil.ignore_patterns("__pycache__"))
     monkeypatch.chdir(folder)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    # a Java that lives for a minute has no time to optimise
+    monkeypatch.setenv("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
     return folder
+
+
+def require_java(page: Path) -> None:
+    """Leave a page out that needs Java and finds none."""
+    if "<!-- needs java -->" in page.read_text():
+        pytest.importorskip("pyspark")
+        home = os.environ.get("JAVA_HOME")
+        if shutil.which("java", path=os.path.join(home, "bin") if home else None) is None:
+            pytest.skip("there is no Java")
 
 
 def matches(actual: str, shown: str) -> bool:
@@ -97,6 +109,7 @@ def matches(actual: str, shown: str) -> bool:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_of_the_docs_print_what_they_show(page: Path, example: Path) -> None:
+    require_java(page)
     for block in blocks(page):
         if block.file:
             Path(block.file).write_text(block.body)
@@ -108,7 +121,7 @@ def run_commands(block: Block, page: Path) -> None:
     ran = [command for command in block.commands() if not NOT_RUN.match(command.text)]
     for command in ran:
         done = subprocess.run(
-            ["bash", "-c", command.text], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120
+            ["bash", "-c", command.text], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=400
         )
         where = f"{page.name}, line {block.line}: {command.text}\n{done.stdout}"
         # a block that fails does so in its last command
@@ -119,6 +132,7 @@ def run_commands(block: Block, page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_of_the_docs_prints_what_it_shows(page: Path, example: Path) -> None:
+    require_java(page)
     here = blocks(page)
     printed = iter(run_python(page, [block for block in here if block.kind == "python"]))
     for block, after in zip(here, [*here[1:], None], strict=True):
@@ -136,7 +150,7 @@ def run_python(page: Path, parts: list[Block]) -> list[str]:
         body = block.body.split("\n")
         lines[block.line : block.line + len(body)] = [*body[:-1], r"print(end='\f')"]
     Path("page.py").write_text("\n".join(lines))
-    done = subprocess.run([sys.executable, "-W", "error", "page.py"], text=True, capture_output=True, timeout=120)
+    done = subprocess.run([sys.executable, "-W", "error", "page.py"], text=True, capture_output=True, timeout=400)
     if missing_module := re.search(r"ModuleNotFoundError: No module named '(\w+)'", done.stderr):
         pytest.skip(f"{missing_module[1]} is not installed")
     assert done.returncode == 0, f"{page.name}\n{done.stderr}"

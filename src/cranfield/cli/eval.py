@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -60,6 +61,14 @@ FORMATS = ("table", "tsv", "csv", "json", "jsonl", "markdown", "latex")
 @click.option(
     "--seed", type=click.IntRange(0), default=1, show_default=True, help="For --ties expected where it must sample."
 )
+@click.option(
+    "--engine",
+    type=click.Choice(("local", "spark")),
+    default="local",
+    show_default=True,
+    help="Where to compute; spark: paths are what Spark can read.",
+)
+@click.option("--master", metavar="URL", help="Spark's master, e.g. spark://host:7077. [default: this machine]")
 @click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
 def command(
     qrels: str,
@@ -77,6 +86,8 @@ def command(
     quiet: bool,
     against: str | None,
     tool: str | None,
+    engine: str,
+    master: str | None,
     **conventions: Any,
 ) -> None:
     """Evaluate runs against judgments.
@@ -89,7 +100,17 @@ def command(
       cranfield eval qrels.txt bm25.run lm.run -m nDCG@10 -m AP
       cranfield eval qrels.txt bm25.run -q --format tsv > scores.tsv
       cranfield eval qrels.txt lm.run --bounds --against bm25.run --risk 1
+      cranfield eval --engine spark --master spark://host:7077 hdfs:///qrels.parquet hdfs:///run.parquet
     """
+    if engine == "spark":
+        if by or tool:
+            raise InputError(f"{'--by' if by else '--as'} is not for --engine spark.")
+        conventions |= dict(run_format=run_format, qrels_format=qrels_format, grade_words=grade_words, jobs=jobs)
+        conventions |= dict(on_duplicate=on_duplicate, against=against)
+        _on_spark(master, qrels, runs, measures, per_query, format_, places, quiet, **conventions)
+        return
+    if master is not None:
+        raise InputError("--master is for --engine spark.")
     if [qrels, *runs, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
     jobs = jobs or cores()
@@ -112,6 +133,25 @@ def command(
         groups = _groups(by, evaluator.qrels.queries, quiet) if by else None
         scored = list(progress(evaluator.score_files(runs, run_format, jobs), len(runs), "evaluating"))
     _print(evaluator.scores(scored), format_, per_query, groups, places, quiet)
+
+
+def _on_spark(
+    master: str | None,
+    qrels: str,
+    runs: tuple[str, ...],
+    measures: tuple[str, ...],
+    per_query: bool,
+    format_: str,
+    places: int | None,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    from cranfield.spark.command import evaluated
+
+    wanted = split_measures(measures) or list(DEFAULT_MEASURES)
+    tell = partial(click.echo, err=True)
+    with evaluated(master, qrels, runs, wanted, progress, tell, per_query, **options) as scores:
+        _print(scores, format_, per_query, None, places, quiet)
 
 
 def _groups(file: str, queries: Sequence[str], quiet: bool) -> dict[str, list[str]]:
