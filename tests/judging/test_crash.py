@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.judging import JudgmentLog, Settings, open_log
+from cranfield.judging import Desk, JudgmentLog, Settings, open_log
 from cranfield.judging.events import state_of
 from tests.judging.forks import Forks
 
@@ -124,6 +124,8 @@ def check(log: JudgmentLog, confirmed: list[list[str]]) -> int:
     states = {key: state for key, found in own.items() if (state := state_of(found)).kind}  # type: ignore[arg-type]
     judged = {(one.assessor, one.query, one.doc, one.again): (one.kind, one.grade) for one in log.judgments()}
     assert judged == {key: (state.kind, state.grade) for key, state in states.items()}
+    for name, query in log.read(lambda at: at.rows("SELECT assessor, query FROM orders")):
+        Desk(log, name).prepare(query)
     tables = {table: _rows(log, table) for table in ("states", "pairs", "places")}
     log.rebuild()
     assert tables == {table: _rows(log, table) for table in tables}

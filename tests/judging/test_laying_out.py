@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -111,6 +112,38 @@ def test_the_same_holds_in_postgresql(postgres: str, tmp_path: Path, monkeypatch
     with open_log(tmp_path / "log.db") as log:
         found.append((acts(log, 5), laid(log)))
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize("is_undone", [False, True])
+def test_a_pair_that_somebody_judges_while_its_place_is_made_is_neither_lost_nor_left_over(
+    postgres: str, is_undone: bool
+) -> None:
+    with open_log(f"{postgres}?schema=t{uuid4().hex[:20]}") as log:
+        with_pairs(log, 1, 1)
+        ada, bob = Desk(log, "ada"), Desk(log, "bob")
+        bob.next("1")
+        if is_undone:
+            bob.save("judge", "1", 1, 2)
+        is_made, may_end = threading.Event(), threading.Event()
+
+        def slowly(at: Any) -> None:
+            ada._order(at, Settings(), "1")
+            is_made.set()
+            may_end.wait(20)
+
+        thread = threading.Thread(target=log.write, args=(slowly,))
+        thread.start()
+        is_made.wait(20)
+        if is_undone:
+            bob.undo()
+            log.write(lambda at: at.run("DELETE FROM holds"))
+        else:
+            bob.save("judge", "1", 1, 2)
+        may_end.set()
+        thread.join()
+        item = ada.next("1")
+        assert (item is not None) == is_undone
+        assert ada.topics()[0].left == int(is_undone)
 
 
 def test_the_first_document_of_a_long_topic_makes_few_places(log: JudgmentLog) -> None:

@@ -46,6 +46,8 @@ class DatabaseBusy(JudgingError):
 class Connection:
     """Statements within a transaction. Values are marked by ?, ids of any bytes survive."""
 
+    has_company: ClassVar[bool] = False  # whether others may write meanwhile
+
     def __init__(self, raw: Any, words: Mapping[str, str]) -> None:
         self.raw = raw
         self._words = words
@@ -85,6 +87,8 @@ class Connection:
 
 class CopyingConnection(Connection):
     """Statements to PostgreSQL, for which values by the thousand are hard reading: it has a way of its own."""
+
+    has_company: ClassVar = True
 
     def insert(self, table: str, columns: str, rows: Sequence[Sequence[object]]) -> None:
         if not rows:

@@ -24,7 +24,7 @@ from cranfield.judging.log import (
     require_topic,
     state_in,
 )
-from cranfield.judging.order import add_place, extend_order, unlaid
+from cranfield.judging.order import add_place, extend_order, recheck, unlaid
 from cranfield.judging.scale import plain
 from cranfield.judging.settings import Settings, load_settings
 from cranfield.records import record
@@ -147,6 +147,7 @@ class Desk:
         def work(at: Connection) -> None:
             ensure_assessor(at, self.assessor)
             self._order(at, load_settings(at), query, whole=True)
+            recheck(at, self.assessor, query)
 
         self.log.write(work)
 
@@ -343,6 +344,8 @@ class Desk:
         place, later = self._first_open(at, settings, query, hold)
         if (place is None or later) and self._rest(at, query):  # what was put off comes after all others
             self._order(at, settings, query, whole=True)
+            place, later = self._first_open(at, settings, query, hold)
+        if place is None and recheck(at, self.assessor, query):
             place, later = self._first_open(at, settings, query, hold)
         return None if place is None else self._item(at, query, place)
 

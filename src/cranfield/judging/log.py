@@ -12,7 +12,7 @@ from cranfield.formats.values import any_id
 from cranfield.ids import natural_order, shown
 from cranfield.judging.database import Connection, Database, JudgingError, open_database
 from cranfield.judging.events import COLUMNS, JUDGING, Event, State, checked_assessor, state_of
-from cranfield.judging.order import REPEATED
+from cranfield.judging.order import FOLLOWING, REPEATED, REPEATS
 from cranfield.judging.schema import migrate
 from cranfield.judging.settings import Settings, load_settings, save_settings
 from cranfield.judging.times import now
@@ -30,12 +30,6 @@ _INSERT = f"""
 _PAGE = 5_000  # events that are read at a time
 # what becomes of places, and of the repeats behind them, when a pair has all its judgments, and when it lost one
 _FILLED = ("open", "full", "waiting", "void")
-_REPEATS = """
-    UPDATE places SET status = ? WHERE again = 1 AND status = ? AND EXISTS (
-        SELECT 1 FROM places l
-        WHERE l.pair = places.pair AND l.assessor = places.assessor AND l.again = 0 AND l.status = ?
-    )
-"""
 _OPENED = ("full", "open", "void", "waiting")
 
 
@@ -346,8 +340,8 @@ def _want_anew(at: Connection, settings: Settings) -> None:
     full = "(SELECT pair FROM pairs WHERE judged >= wanted)"
     at.run(f"UPDATE places SET status = 'open' WHERE status = 'full' AND pair NOT IN {full}")
     at.run(f"UPDATE places SET status = 'full' WHERE status = 'open' AND again = 0 AND pair IN {full}")
-    for original, was, becomes in (("full", "waiting", "void"), ("open", "void", "waiting")):
-        at.run(_REPEATS, becomes, was, original)
+    for original, was, becomes in FOLLOWING:
+        at.run(REPEATS, becomes, was, original)
     at.run("UPDATE orders SET reach = 0")  # pairs that were not for somebody's seat may be now
 
 

@@ -16,9 +16,16 @@ from cranfield.judging.database import Connection
 from cranfield.judging.settings import Settings
 
 GAP = 20  # documents at least between a document and its repeat, where there are as many
-_TOGETHER = 200  # places that are made at a time: thousands would keep others waiting who judge meanwhile
+_TOGETHER = 100  # places that are made at a time: thousands would keep others waiting who judge meanwhile
 _AGAIN, _FULL = "r", "f"  # how the end of an order marks repeats, and pairs that had all their judgments
 _SETTLED = ("judge", "cannot")
+REPEATS = """
+    UPDATE places SET status = ? WHERE again = 1 AND status = ? AND EXISTS (
+        SELECT 1 FROM places l
+        WHERE l.pair = places.pair AND l.assessor = places.assessor AND l.again = 0 AND l.status = ?
+    )
+"""
+FOLLOWING = (("full", "waiting", "void"), ("open", "void", "waiting"))  # status of an original, and of its repeat
 REPEATED = {"judge": "open", "cannot": "void"}  # what becomes of a repeat when its original is judged, or cannot be
 
 
@@ -53,7 +60,8 @@ def extend_order(at: Connection, settings: Settings, assessor: str, query: str, 
     last = at.value("SELECT MAX(pair) FROM pairs WHERE query = ?", query)
     is_complete = last is None or (known is not None and last <= reach)
     if rest:
-        _lay_out(at, assessor, query, length, rest.split(), whole or not is_complete)
+        rest = _lay_out(at, assessor, query, length, rest.split(), whole or not is_complete)
+        at.run("UPDATE orders SET rest = ? WHERE assessor = ? AND query = ?", rest, assessor, query)
     if is_complete:
         return
     pairs = "SELECT pair, judged >= wanted, gold IS NOT NULL FROM pairs p WHERE query = ? AND pair > ? AND wanted > ?"
@@ -73,15 +81,32 @@ def extend_order(at: Connection, settings: Settings, assessor: str, query: str, 
     ]
     at.run(
         """
-        INSERT INTO orders (assessor, query, reach, length) VALUES (?, ?, ?, ?)
-        ON CONFLICT (assessor, query) DO UPDATE SET reach = excluded.reach, length = excluded.length
+        INSERT INTO orders (assessor, query, reach, length, rest) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (assessor, query) DO UPDATE
+        SET reach = excluded.reach, length = excluded.length, rest = excluded.rest
         """,
         assessor,
         query,
         last,
         length + len(order),
+        _lay_out(at, assessor, query, length + len(order), order, whole),
     )
-    _lay_out(at, assessor, query, length + len(order), order, whole)
+
+
+def recheck(at: Connection, assessor: str, query: str) -> bool:
+    """Bring places up to date that were made while others judged their pairs; whether there are any.
+
+    PostgreSQL lets both happen at once: whoever judged did not see the places, which were not committed by then.
+    """
+    if not at.has_company:
+        return False
+    full = "(SELECT pair FROM pairs WHERE query = ? AND judged >= wanted)"
+    own = "UPDATE places SET status = ? WHERE assessor = ? AND query = ? AND again = 0 AND status = ?"
+    changed = at.run(f"{own} AND pair IN {full}", "full", assessor, query, "open", query)
+    changed += at.run(f"{own} AND pair NOT IN {full}", "open", assessor, query, "full", query)
+    for original, was, becomes in FOLLOWING if changed else ():
+        at.run(f"{REPEATS} AND assessor = ? AND query = ?", becomes, was, original, assessor, query)
+    return changed > 0
 
 
 def unlaid(rest: str) -> tuple[int, int]:
@@ -93,8 +118,8 @@ def unlaid(rest: str) -> tuple[int, int]:
     return len(rest.split()), len(rest.split()) - rest.count(_FULL)
 
 
-def _lay_out(at: Connection, assessor: str, query: str, length: int, order: Sequence[str], whole: bool) -> None:
-    """Make places of the end of an order, of some of it or of all, as things stand with its pairs by now."""
+def _lay_out(at: Connection, assessor: str, query: str, length: int, order: Sequence[str], whole: bool) -> str:
+    """Make places of the end of an order, of some of it or of all, as things stand with its pairs; what is left."""
     some, rest = (order, ()) if whole else (order[:_TOGETHER], order[_TOGETHER:])
     rows = []
     first = length - len(order) + 1
@@ -104,7 +129,7 @@ def _lay_out(at: Connection, assessor: str, query: str, length: int, order: Sequ
         for place, (pair, again) in enumerate(pairs, first + start):
             rows.append((assessor, query, place, pair, int(again), *known[pair][again]))
     at.insert("places", "assessor, query, place, pair, again, status, later", rows)
-    at.run("UPDATE orders SET rest = ? WHERE assessor = ? AND query = ?", " ".join(rest), assessor, query)
+    return " ".join(rest)
 
 
 def _standing(

@@ -8,7 +8,7 @@ ends in a sentence, and none that is used again after it failed or was left in t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import Any, TypeVar
 
 from sqlalchemy import exc
@@ -19,6 +19,7 @@ from cranfield.judging.database import PATIENCE, Database, DatabaseBusy
 
 KEPT = 20  # connections that stay open
 MORE = 20  # opened when these are in use, and closed afterwards: starlette runs 40 requests at once
+WARM = 8  # that are open when a server begins
 OLDEST = 1800  # seconds; what is between a server and its database forgets connections that are silent for long
 
 D = TypeVar("D", bound=Database)
@@ -76,3 +77,10 @@ def pooled(database: D, kept: int = KEPT, more: int = MORE, patience: float = PA
     database.close()
     database.connections = Pooled(database, kept, more, patience)
     return database
+
+
+def warm_up(database: Database, n: int = WARM) -> None:
+    """Open some connections before the first request needs one, which takes its time with PostgreSQL."""
+    with ExitStack() as stack:
+        for _ in range(n):
+            stack.enter_context(database.connections.taken())

@@ -90,9 +90,13 @@ def _check_files(files: Sequence[str]) -> None:
 
 
 def _room(workspace: Workspace | None, log: str | None, watch: Watch | None, adaptive: Adaptive | None) -> Room | None:
+    from cranfield.web.connections import warm_up
     from cranfield.web.judge.room import open_room
 
-    return None if workspace is None else open_room(workspace, log, watch, adaptive)
+    room = None if workspace is None else open_room(workspace, log, watch, adaptive)
+    if room is not None:
+        warm_up(room.log.database)
+    return room
 
 
 def _accounts(
