@@ -235,7 +235,7 @@ def test_every_link_of_the_site_leads_somewhere(site: dict[Path, Links]) -> None
 
 def test_every_measure_has_a_page_with_its_formula(site: dict[Path, Links]) -> None:
     pages = {page.name: links for page, links in site.items() if page.parent.name == "measures"}
-    for kind in all_measures():
+    for kind in (kind for kind in all_measures() if kind.__module__.startswith("cranfield.")):
         assert "math" in pages[f"{kind.name}.html"].tags, kind.name
         assert f"{kind.name}.html" in pages["index.html"].links
 

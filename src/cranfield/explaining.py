@@ -19,7 +19,7 @@ from cranfield.ids import id_bytes
 from cranfield.judged import Extras, JudgedRun, judge
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.base import REGISTRY, own_errors
-from cranfield.scores import SAMPLES, Evaluator
+from cranfield.scores import SAMPLES, Evaluator, mean_of_samples
 from cranfield.wording import counted
 
 JOINING = ("ties", "rank_by", "score_type", "missing")
@@ -272,8 +272,8 @@ def _sampled_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun, seed: 
     """What each document adds in the mean over the random orders that an evaluation draws."""
     rngs = [np.random.default_rng([seed, *id_bytes(sparse.queries[0])])]
     orders = [sparse.shuffled(rngs) for _ in range(SAMPLES)]
-    drawn = np.array([measure.values(order)[0] for order in orders])
-    value, error = float(drawn.mean()), float(drawn.std(ddof=1)) / math.sqrt(SAMPLES)
+    means, errors = mean_of_samples(np.array([measure.values(order)[:1] for order in orders]))
+    value, error = float(means[0]), float(errors[0])
     # no order decides here which of two documents repeats the other
     shown = replace(measure, repeats=True).shown_list(dense)
     columns = {"places": _places(shown)}

@@ -496,9 +496,7 @@ class Evaluator:
         # a generator for each query, so that no other query changes what is drawn for it
         rngs = [np.random.default_rng([self.seed, *id_bytes(query)]) for query in judged.queries]
         drawn = np.array([measure.values(judged.shuffled(rngs)) for _ in range(SAMPLES)])
-        # added one after the other, and as it is where all are alike, so that no other query changes a bit
-        mean = np.where((drawn == drawn[0]).all(axis=0), drawn[0], _added(drawn) / SAMPLES)
-        return mean, np.sqrt(_added((drawn - mean) ** 2) / (SAMPLES - 1)) / math.sqrt(SAMPLES)
+        return mean_of_samples(drawn)
 
     def _conventions(self) -> dict[str, Any]:
         joining = self.joining
@@ -821,6 +819,16 @@ def _of_queries(judged: JudgedRun, wanted: set[str]) -> JudgedRun:
         tied_docs=judged.tied_docs[at],
         float32_tied_docs=judged.float32_tied_docs[at],
     )
+
+
+def mean_of_samples(drawn: Floats) -> tuple[Floats, Floats]:
+    """The mean of each column, a query's values over sampled orders, and its standard error.
+
+    Values are added one after the other, and are as they are where all are alike, so that no other query changes a bit.
+    """
+    n = len(drawn)
+    mean = np.where((drawn == drawn[0]).all(axis=0), drawn[0], _added(drawn) / n)
+    return mean, np.sqrt(_added((drawn - mean) ** 2) / (n - 1)) / math.sqrt(n)
 
 
 def _added(rows: Floats) -> Floats:

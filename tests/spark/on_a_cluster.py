@@ -48,6 +48,7 @@ def session_on(master: str):
         "spark.sql.shuffle.partitions": "4",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        "spark.ui.liveUpdate.period": "0",  # or the tasks that begin just after others ended are not told of
     }.items():
         builder = builder.config(name, value)
     session = builder.getOrCreate()
@@ -92,13 +93,23 @@ def slowly(session) -> None:
     rows = run_frame(session, {"run": case.run}, named=False).repartition(8)
     run = rows.mapInArrow(slow, rows.schema)
     context = session.sparkContext
-    executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1
+    executors = executors_of(context, 2)
     threading.Thread(target=_tell_when_running, args=(context.statusTracker(),), daemon=True).start()
     plain = [row[:3] for row in case.rows]
     scores = evaluate(run, qrels_frame(session, plain), ["nDCG@10", "AP"], broadcast=False)
     means = scores.summary()["run"]
     report("slow", {name: mean.hex() for name, mean in means.items()})
-    report("executors", [executors, context._jsc.sc().getExecutorMemoryStatus().size() - 1])
+    report("executors", [executors, executors_of(context, 1)])
+
+
+def executors_of(context, expected: int) -> int:
+    """How many executors there are; on a busy machine it takes a while until one has come, or is missed."""
+    for _ in range(600):
+        number = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # one of them is the driver
+        if number == expected:
+            break
+        time.sleep(0.1)
+    return number
 
 
 def _tell_when_running(tracker) -> None:
