@@ -95,12 +95,12 @@ def test_many_may_open_a_new_log_at_once(place: str) -> None:
     failed: list[Exception] = []
 
     def work() -> None:
-        database = open_database(place)
         try:
+            database = open_database(place)
             migrate(database)
+            database.close()
         except Exception as error:
             failed.append(error)
-        database.close()
 
     threads = [threading.Thread(target=work) for _ in range(8)]
     for thread in threads:

@@ -279,8 +279,9 @@ class SqliteDatabase(Database):
         with self._said():
             raw = sqlite3.connect(self.file, timeout=PATIENCE)
             try:
-                (mark,) = raw.execute("PRAGMA application_id").fetchone()
+                # in this order: somebody may be making the log just now, and the mark comes with its first tables
                 tables = raw.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
+                (mark,) = raw.execute("PRAGMA application_id").fetchone()
             finally:
                 raw.close()
         if mark != APPLICATION and tables:
