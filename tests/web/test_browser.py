@@ -16,7 +16,7 @@ from cranfield.web.app import make_app
 from cranfield.workspace import open_workspace
 from tests.web.conftest import EVIL, PASSWORD, QUICK, make_folder, room_in, serving
 
-WAIT = 5000
+WAIT = 30_000
 
 
 @contextmanager
