@@ -94,6 +94,7 @@ def cost_and_words(
                     most_memory, most_disk = _watched(process, watched)
                 except BaseException:
                     _ended([*descendants(process.pid), process.pid])
+                    process.wait()  # `with` would give it a quarter of a second after Ctrl-C
                     raise
         said = errors.read_text(errors="replace").strip()
         if process.returncode:
