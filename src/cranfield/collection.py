@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 
 import numpy as np
@@ -280,33 +281,38 @@ class Qrels(_Grouped):
         """Judgments that the compiled core has read; ids become Python's when they are first asked for."""
         judgments = in_natural_order(judgments)
         starts, grades, _, _ = judgments.columns()
+
+        def load() -> dict[str, Any]:
+            _, _, lines, subtopic = judgments.columns()
+            docs = _strings(judgments.docs())
+            subtopics = _strings([subtopic] * len(docs))
+            return {"docs": docs, "subtopics": subtopics, "lines": np.frombuffer(lines, dtype=np.int64)}
+
+        return cls.on_demand(
+            load,
+            queries=tuple(judgments.queries()),
+            starts=np.frombuffer(starts, dtype=np.int64),
+            grades=np.frombuffer(grades),
+            extra={},
+            name=name,
+            origin=origin,
+            index=judgments,
+            has_subtopics=False,
+            merged=0,
+        )
+
+    @classmethod
+    def on_demand(cls, load: Callable[[], dict[str, Any]], **known: Any) -> Qrels:
+        """Judgments whose docs, subtopics and lines are made when one of them is first asked for."""
         qrels = object.__new__(cls)
-        known = {
-            "queries": tuple(judgments.queries()),
-            "starts": np.frombuffer(starts, dtype=np.int64),
-            "grades": np.frombuffer(grades),
-            "extra": {},
-            "name": name,
-            "origin": origin,
-            "notes": (),
-            "index": judgments,
-            "has_subtopics": False,
-            "merged": 0,
-        }
-        qrels.__dict__.update(known)
+        qrels.__dict__.update({"name": "qrels", "origin": None, "notes": (), **known, "load": load})
         return qrels
 
     def __getattr__(self, column: str) -> Any:
-        """The columns that `packed` left to the core."""
-        if column not in ("docs", "subtopics", "lines") or "index" not in self.__dict__:
+        """The columns that are made on demand."""
+        if column not in ("docs", "subtopics", "lines") or "load" not in self.__dict__:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {column!r}")
-        _, _, lines, subtopic = self.index.columns()
-        unpacked = {
-            "docs": _strings(self.index.docs()),
-            "subtopics": _strings([subtopic] * len(self)),
-            "lines": np.frombuffer(lines, dtype=np.int64),
-        }
-        self.__dict__.update({name: _read_only(values) for name, values in unpacked.items()})
+        self.__dict__.update({name: _read_only(values) for name, values in self.load().items()})
         return self.__dict__[column]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -346,7 +352,8 @@ class Qrels(_Grouped):
     @cached_property
     def judged(self) -> tuple[dict[str, float], ...]:
         """For each query, doc -> grade; the highest grade where subtopics or groups differ."""
-        return tuple(_highest(self.docs[rows], self.grades[rows]) for rows in map(self.rows_of, self._indices))
+        docs, grades = self.docs.tolist(), self.grades.tolist()
+        return tuple(_highest(docs[start:end], grades[start:end]) for start, end in pairwise(self.starts.tolist()))
 
     @cached_property
     def has_subtopics(self) -> bool:
@@ -554,11 +561,10 @@ def _counts(docs: Strings) -> dict[str, int]:
     return counts
 
 
-def _highest(docs: Strings, grades: Floats) -> dict[str, float]:
-    pairs = list(zip(docs.tolist(), grades.tolist(), strict=True))
-    grade_of = dict(pairs)
-    if len(grade_of) < len(pairs):
-        for doc, grade in pairs:
+def _highest(docs: list[str], grades: list[float]) -> dict[str, float]:
+    grade_of = dict(zip(docs, grades, strict=True))
+    if len(grade_of) < len(docs):
+        for doc, grade in zip(docs, grades, strict=True):
             if grade > grade_of[doc]:
                 grade_of[doc] = grade
     return grade_of

@@ -48,9 +48,10 @@ def batch_of(rng: random.Random, qrels, runs, whole: bool):
         lists["qrels_grade"].append(list(map(float, qrels.get(query, {}).values())))
     kind = {"run_doc": pa.int64() if whole else pa.string(), "run_code": pa.int32()}
     kind["qrels_doc"] = kind["run_doc"]
-    columns = {name: pa.array(column, pa.list_(kind.get(name, pa.float64()))) for name, column in lists.items()}
-    sizes = {"retrieved": lists["run_doc"], "judged": lists["qrels_doc"]}
-    columns |= {name: pa.array([len(x) or None for x in column], pa.int64()) for name, column in sizes.items()}
+    columns = {  # a side that lacks a query has NULL for it
+        name: pa.array([values or None for values in column], pa.list_(kind.get(name, pa.float64())))
+        for name, column in lists.items()
+    }
     return pa.RecordBatch.from_pydict({"query": pa.array(queries), **columns})
 
 

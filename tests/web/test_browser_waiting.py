@@ -256,7 +256,8 @@ def test_what_is_refused_for_now_waits_and_is_sent_without_a_key(
             route.fulfill(**FULL | {"status": status})
 
         page.route(SAVE, refuse)
-        page.context.set_offline(False)
+        with page.expect_response(SAVE):  # what is said of a 503 has been said before
+            page.context.set_offline(False)
         said(page, "No connection" if status == 503 else "The disk is full")
         assert "3 acts wait" in page.locator(".said").inner_text() and judged(room) == []
         assert page.locator('[data-more="unsent"]').inner_text() == "Not sent: 3"

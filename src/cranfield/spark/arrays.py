@@ -91,28 +91,32 @@ _GLANCE = 20
 
 
 def _bits(ids: Any) -> Any:
-    return (ids.astype(np.int64) * np.int64(-7046029254386353131)).view(np.uint64) >> np.uint64(64 - _GLANCE)
+    mixed = (ids.astype(np.int64, copy=False) * np.int64(-7046029254386353131)).view(np.uint64)
+    return np.right_shift(mixed, np.uint64(64 - _GLANCE), out=mixed)
 
 
-def rectangles(query: Ints) -> Iterator[tuple[Ints | slice, Bools]]:
+def rectangles(query: Ints) -> Iterator[tuple[Ints | slice, Bools | None]]:
     """Where the rows of queries stand, side by side: tables of a line a query, and which of their places are real.
 
-    Queries of like size share a table, so that less than half of it is for nothing; a large one is a slice by itself,
-    which takes no room. Short lines are sorted much faster than all rows at once.
+    Queries of like size share a table, so that less than half of it is for nothing (None: all places are real); a
+    large one is a slice by itself, which takes no room. Short lines are sorted much faster than all rows at once.
     """
     if not len(query):
         return
-    starts = np.flatnonzero(np.concatenate(([True], query[1:] != query[:-1])))
+    starts = np.concatenate(([0], np.flatnonzero(query[1:] != query[:-1]) + 1))
     sizes = np.diff(np.append(starts, len(query)))
     for at in np.flatnonzero(sizes > _LARGE).tolist():
-        yield slice(int(starts[at]), int(starts[at] + sizes[at])), np.ones(1, dtype=bool)
+        yield slice(int(starts[at]), int(starts[at] + sizes[at])), None
     like = np.where(sizes > _LARGE, 0, np.frexp(sizes - 0.5)[1])  # the logarithm to base 2, rounded up
     for one in np.unique(like).tolist():
         own = (like == one) & (sizes <= _LARGE)
         if own.any():
             columns = np.arange(int(sizes[own].max()))
-            inside = columns < sizes[own][:, None]
-            yield np.minimum(starts[own][:, None] + columns, len(query) - 1), inside
+            places = starts[own][:, None] + columns
+            if (sizes[own] == len(columns)).all():
+                yield places, None
+            else:
+                yield np.minimum(places, len(query) - 1), columns < sizes[own][:, None]
 
 
 _LARGE = 1 << 16
@@ -128,9 +132,12 @@ def repeating(query: Ints, doc: Any) -> Ints:
             if (ids[1:] == ids[:-1]).any():
                 found.append(query[places][:1])
             continue
-        ids = np.where(inside, code[places], np.iinfo(code.dtype).max)
+        ids = code[places]
+        if inside is not None:
+            ids[~inside] = np.iinfo(code.dtype).max
         ids.sort(axis=1)
-        again = ((ids[:, 1:] == ids[:, :-1]) & inside[:, 1:]).any(axis=1)
+        alike = ids[:, 1:] == ids[:, :-1]
+        again = (alike if inside is None else alike & inside[:, 1:]).any(axis=1)
         found.append(query[places[again, 0]])
     return np.concatenate(found)
 
@@ -143,8 +150,14 @@ def sorted_within(query: Ints, score: Floats) -> Ints:
             order[places] = np.argsort(-score[places])
             order[places] += places.start
             continue
-        best_first = np.argsort(np.where(inside, -score[places], np.inf), axis=1)
-        order[places[inside]] = np.take_along_axis(places, best_first, axis=1)[inside]
+        worst_first = -score[places]
+        if inside is not None:
+            worst_first[~inside] = np.inf
+        best_first = np.take_along_axis(places, np.argsort(worst_first, axis=1), axis=1)
+        if inside is None:
+            order[places] = best_first
+        else:
+            order[places[inside]] = best_first[inside]
     return order
 
 
@@ -165,8 +178,3 @@ def are_ids(ids: Any) -> bool:
     if not ((bytes_ == 10) | (bytes_ == 13)).any():
         return True
     return not pc.any(pc.match_substring_regex(ids, "[\n\r]")).as_py()
-
-
-def counts_of(column: Any) -> Ints:
-    """Numbers of rows: none where a query is only in the run, or only in the qrels."""
-    return np.asarray(column.fill_null(0).to_numpy(zero_copy_only=False), dtype=np.int64)

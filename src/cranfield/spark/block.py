@@ -14,10 +14,10 @@ from cranfield.scores import Evaluator
 from cranfield.spark.arrays import (
     Lists,
     are_ids,
-    counts_of,
     likely,
     numbers_among,
     objects,
+    sorted_within,
     taken,
     texts,
     within,
@@ -52,7 +52,7 @@ class Block:
 
     @cached_property
     def n_judged(self) -> Ints:
-        return counts_of(self.batch["judged"])
+        return self.columns["qrels_doc"].sizes
 
     @cached_property
     def columns(self) -> dict[str, Lists]:
@@ -62,19 +62,10 @@ class Block:
     @property
     def problem(self) -> str | None:
         """What cannot be used, in a few words; None if all can."""
-        batch = self.batch
-        if batch["query"].null_count:
-            return "a row without a query id"
-        for name, column in self.columns.items():
-            counted = batch["retrieved" if name.startswith("run_") else "judged"]
-            if not np.array_equal(column.sizes, counts_of(counted)):
-                return (
-                    f"{'the run' if name.startswith('run_') else 'the qrels'}: a row without a {name[4:].strip('s_')}"
-                )
         for name in ("run_score", "qrels_grade"):
             if not np.isfinite(self.columns[name].flat).all():
                 return f"a {name.rpartition('_')[2]} that is not a finite number"
-        if not all(map(are_ids, (batch["query"], self.columns["run_doc"].flat, self.columns["qrels_doc"].flat))):
+        if not all(map(are_ids, (self.batch["query"], self.columns["run_doc"].flat, self.columns["qrels_doc"].flat))):
             return "an id that is empty or holds a line break"
         return None
 
@@ -158,24 +149,25 @@ class Block:
         names = [self.queries[k] for k in rows.tolist()]
         if self.judgments_repeat[rows].any():
             return self._careful_qrels(names, rows, at)
-        sizes = self.n_judged[rows]
+        grades, sizes = self.grades[at], self.n_judged[rows]
         starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
-        grades = self.grades[at]
-        qrels = Qrels(
+        # no document is judged twice, so that the ideal is the grades, sorted
+        ideal = grades[sorted_within(np.repeat(np.arange(len(rows)), sizes), grades)]
+        for column in (grades, starts, ideal):
+            column.flags.writeable = False
+
+        def load() -> dict[str, Any]:
+            return {"docs": self._doc_names[at], "subtopics": self._text_column("subtopic", at), "lines": at + 1}
+
+        return Qrels.on_demand(
+            load,
             queries=tuple(names),
             starts=starts,
-            docs=self._doc_names[at],
             grades=grades,
-            subtopics=self._text_column("subtopic", at),
-            lines=at + 1,
             extra={name: self._text_column(name, at) for name in self.extra if name != "subtopic"},
+            ideal=ideal,
+            starts_of_ideal=starts,
         )
-        # no document is judged twice, so that the ideal is the grades, sorted
-        query = np.repeat(np.arange(len(rows)), sizes)
-        ideal = grades[np.lexsort((-grades, query))]
-        ideal.flags.writeable = False
-        qrels.__dict__.update(ideal=ideal, starts_of_ideal=starts)
-        return qrels
 
     def _careful_qrels(self, names: list[str], rows: Ints, at: Ints) -> Qrels:
         queries = [name for name, n in zip(names, self.n_judged[rows].tolist(), strict=True) for _ in range(n)]

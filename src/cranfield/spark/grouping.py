@@ -2,7 +2,7 @@
 
 Each side is one aggregation, which Spark begins to combine before anything is shuffled, and the join of both finds
 them where they are. What is collected of a query is in the same order in each of its arrays, as one operator fills
-them row by row. `collect_list` leaves NULLs out, so that rows are counted too: an array shorter than its count had one.
+them row by row. As `collect_list` leaves NULLs out, a row that has one is an error before it is collected.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Inputs:
         return tuple(name for name in EXTRA if name in self.qrels_columns)
 
     def retrieved(self) -> Any:
-        """The rows of the runs: query, doc, score, and code and rank where there are; none without a query."""
-        return _with_query(self.retrieved_as_they_are())
+        """The rows of the runs: query, doc, score, and code and rank where there are; none with a NULL."""
+        return _complete(self.retrieved_as_they_are())
 
     def retrieved_as_they_are(self) -> Any:
         columns = self.run_columns
@@ -62,7 +62,7 @@ class Inputs:
 
     def judged(self) -> Any:
         """The rows of the qrels: query, doc, grade, what else they have, and their place where the order matters."""
-        return _with_query(self.judged_as_they_are())
+        return _complete(self.judged_as_they_are())
 
     def judged_as_they_are(self) -> Any:
         from pyspark.sql import functions as F
@@ -89,53 +89,45 @@ def judged_queries(inputs: Inputs, broadcast: bool | None) -> Any | None:
 
 
 def by_query(inputs: Inputs, few: Any | None, partitions: int | None = None) -> Any:
-    """One row a query: what was retrieved and what was judged for it, as arrays, and how many rows there were."""
+    """One row a query: what was retrieved and what was judged for it, as arrays."""
     from pyspark.sql import functions as F
 
     retrieved = inputs.retrieved()
     if few is not None:
         retrieved = _of_queries(retrieved, few)
-    runs = _grouped(retrieved, "retrieved", "run", partitions)
-    qrels = _grouped(inputs.judged(), "judged", "qrels", partitions)
+    runs = _grouped(retrieved, "run", partitions)
+    qrels = _grouped(inputs.judged(), "qrels", partitions)
     return runs.join(qrels, "query", "full").withColumn("query", F.col("query").cast("string"))
 
 
-def _grouped(rows: Any, number: str, prefix: str, partitions: int | None) -> Any:
+def _grouped(rows: Any, prefix: str, partitions: int | None) -> Any:
     from pyspark.sql import functions as F
 
     if partitions is not None:
         rows = rows.repartition(partitions, "query")
     names = [name for name in rows.columns if name != "query"]
     lists = (F.collect_list(name).alias(f"{prefix}_{name}") for name in names)
-    return rows.groupBy("query").agg(F.count(F.lit(1)).alias(number), *lists)
+    return rows.groupBy("query").agg(*lists)
 
 
 def _of_queries(retrieved: Any, few: Any) -> Any:
-    """The rows of some queries, told by a small frame, and those that cannot be used, which are to be reported."""
+    """The rows of some queries, told by a small frame, and those with no finite score, which are to be reported."""
     from pyspark.sql import functions as F
+
+    beyond = F.isnan("score") | (F.abs("score") == float("inf"))
 
     marked = retrieved.join(F.broadcast(few.withColumn("is_judged", F.lit(True))), "query", "left")
-    return marked.filter(F.col("is_judged").isNotNull() | unusable(retrieved)).drop("is_judged")
+    return marked.filter(F.col("is_judged").isNotNull() | beyond).drop("is_judged")
 
 
-def unusable(rows: Any) -> Any:
-    """Whether a row lacks an id or has no finite number."""
+def _complete(rows: Any) -> Any:
+    """The same rows, but one with a NULL is an error."""
     from pyspark.sql import functions as F
 
-    number = F.col("score" if "score" in rows.columns else "grade")
-    missing = [F.col(name).isNull() for name in rows.columns if name in ("query", "doc", "code", "rank")]
-    wrong = number.isNull() | F.isnan(number) | (F.abs(number) == float("inf"))
-    for condition in missing:
-        wrong = wrong | condition
-    return wrong
+    def required(name: str) -> Any:
+        return F.coalesce(F.col(name), F.raise_error(F.lit(f"a row without a {name}{SEE}"))).alias(name)
 
-
-def _with_query(rows: Any) -> Any:
-    """The same rows, but one without a query is an error: all of them would meet in one place."""
-    from pyspark.sql import functions as F
-
-    refused = F.raise_error(F.lit(f"a row without a query id{SEE}"))
-    return rows.withColumn("query", F.coalesce(F.col("query"), refused))
+    return rows.select(*map(required, rows.columns))
 
 
 def _code(name: Any, runs: Sequence[str]) -> Any:

@@ -170,22 +170,21 @@ class Ranking:
 
     @classmethod
     def of(cls, rows: Retrieved, joining: Joining, n: int) -> Ranking:
-        rows = _in_order(rows)
-        query = rows.query
-        same_query = query[1:] == query[:-1]
+        same_query = rows.query[1:] == rows.query[:-1]
+        rows = _in_order(rows, same_query)
         with np.errstate(over="ignore"):  # what does not fit is infinite, as for a C cast
             single = rows.score.astype(np.float32)
         alike = {
-            "float64": _Groups.of(same_query & (rows.score[1:] == rows.score[:-1]), len(query)),
-            "float32": _Groups.of(same_query & (single[1:] == single[:-1]), len(query)),
+            "float64": same_query & (rows.score[1:] == rows.score[:-1]),
+            "float32": same_query & (single[1:] == single[:-1]),
         }
-        tied = {kind: np.bincount(query[groups.size > 1], minlength=n) for kind, groups in alike.items()}
-        groups = alike[joining.score_type]
-        retrieved = np.bincount(query, minlength=n)
+        tied = {kind: _tied(as_before, rows.query, n) for kind, as_before in alike.items()}
+        first, size = _groups(alike[joining.score_type], len(rows.query))
+        retrieved = np.bincount(rows.query, minlength=n)
         return cls(
             rows,
-            groups.first,
-            groups.size,
+            first,
+            size,
             np.concatenate(([0], np.cumsum(retrieved)))[:-1],
             retrieved,
             tied[joining.score_type],
@@ -198,29 +197,31 @@ class Ranking:
         return ranks
 
 
-@entity
-class _Groups:
-    """Rows that are alike, one after the other."""
-
-    first: Ints
-    size: Ints
-
-    @classmethod
-    def of(cls, as_before: Bools, n: int) -> _Groups:
-        """Out of whether each of n rows but the first is like the one before it."""
-        if not as_before.any():
-            return cls(np.arange(n), np.broadcast_to(np.ones(1, dtype=np.int64), n))
-        heads = np.flatnonzero(np.concatenate(([True], ~as_before)))
-        sizes = np.diff(np.append(heads, n))
-        return cls(np.repeat(heads, sizes), np.repeat(sizes, sizes))
+def _groups(as_before: Bools, n: int) -> tuple[Ints, Ints]:
+    """For each of n rows where its group begins, and how many are in it; by whether each is like the one before it."""
+    if not as_before.any():
+        return np.arange(n), np.broadcast_to(np.ones(1, dtype=np.int64), n)
+    is_head = np.concatenate(([True], ~as_before))
+    heads = np.flatnonzero(is_head)
+    number = np.cumsum(is_head) - 1
+    return heads[number], np.diff(np.append(heads, n))[number]
 
 
-def _in_order(rows: Retrieved) -> Retrieved:
-    query, score = rows.query, rows.score
-    out_of_order = np.unique(query[1:][(query[1:] == query[:-1]) & (score[1:] > score[:-1])])
+def _tied(as_before: Bools, query: Ints, n: int) -> Ints:
+    """For each query how many rows are like the one before or after them."""
+    if not as_before.any():
+        return np.zeros(n, dtype=np.int64)
+    tied = np.zeros(len(query), dtype=bool)
+    tied[1:] = as_before
+    tied[:-1] |= as_before
+    return np.bincount(query[tied], minlength=n)
+
+
+def _in_order(rows: Retrieved, same_query: Bools) -> Retrieved:
+    out_of_order = np.flatnonzero(same_query & (rows.score[1:] > rows.score[:-1]))
     if not len(out_of_order):
         return rows
-    at = np.flatnonzero(np.isin(query, out_of_order))
-    order: Any = np.arange(len(query))
-    order[at] = at[sorted_within(query[at], score[at])]
+    at = np.flatnonzero(np.isin(rows.query, np.unique(rows.query[out_of_order])))
+    order: Any = np.arange(len(rows.query))
+    order[at] = at[sorted_within(rows.query[at], rows.score[at])]
     return rows.only(order)

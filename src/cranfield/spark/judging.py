@@ -13,7 +13,7 @@ from cranfield.errors import CranfieldError
 from cranfield.judged import JudgedRun, Sources, assemble, find_hits
 from cranfield.measures import Judged
 from cranfield.scores import TOP, Evaluator
-from cranfield.spark.arrays import counts_of
+from cranfield.spark.arrays import Lists
 from cranfield.spark.block import Block
 from cranfield.spark.joining import RunJoin
 
@@ -39,7 +39,7 @@ class Judging:
 
     def blocks(self, batches: Iterable[Any]) -> Iterator[Block]:
         for batch in batches:
-            sizes = counts_of(batch["retrieved"]) + counts_of(batch["judged"])
+            sizes = Lists.of(batch["run_doc"]).sizes + Lists.of(batch["qrels_doc"]).sizes
             for start, stop in _cuts(sizes):
                 yield Block(batch.slice(start, stop - start), self.evaluator, self.extra)
 
