@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import json
 import re
 import shutil
 import socket
@@ -63,6 +64,34 @@ def test_a_table_says_what_the_local_one_says_and_a_broken_line_is_shown(files: 
     assert broken.returncode == 2
     assert "1 row without a query (query is NULL), e.g. (line '1 Q0 only-three'" in broken.stderr
     assert "Traceback" not in broken.stderr
+
+
+def test_bytes_quotes_and_brackets_are_read_as_on_one_machine(files: Path) -> None:
+    (files / "q.txt").write_bytes(b"1 0 caf\xe9 1\n2 0 a\\ 1\n3 0 b\n".replace(b"3 0 b\n", b'3 0 "b 1\n'))
+    (files / "r[1].run").write_bytes(b"1 Q0 caf\xe8 1 2 t\n1 Q0 z 2 1 t\n1\tQ0  caf\xe9 3 0.5 t\n2 Q0 a\\ 1 3 t\n")
+    (files / "r.csv").write_text('query,doc,score\n2,"a\\",3\n3,"""b",1\n')
+    options = "-m", "AP", "-m", "RR", "--format", "json"
+    runs = files / "r[1].run", files / "r.csv"
+    local = json.loads(cranfield("eval", files / "q.txt", *runs, *options).stdout)
+    found = cranfield("eval", "--engine", "spark", files / "q.txt", *runs, *options)
+    assert found.returncode == 0, found.stderr
+    spark = json.loads(found.stdout)
+    assert spark["runs"] == local["runs"]
+    for mine, theirs in zip(spark["inputs"], local["inputs"], strict=True):
+        assert [mine[key] for key in ("file", "format", "sha256")] == [
+            theirs[key] for key in ("file", "format", "sha256")
+        ]
+    assert f"{runs[1]} was read as csv: the ending of its name." in spark["notes"]
+
+
+def test_parquet_is_known_by_its_first_bytes_and_patterns_are_spelled_out_by_spark(files: Path) -> None:
+    (files / "parts").mkdir()
+    shutil.copy(files / "lm.parquet", files / "parts" / "part-00000")
+    options = "-m", "AP", "--format", "tsv", "--quiet", "--engine", "spark"
+    value = cranfield("eval", files / "qrels.txt", files / "lm.run", *options[:-2]).stdout.split()[-1]
+    for path in (f"file://{files}/parts", f"{files}/l?.parquet"):
+        found = cranfield("eval", files / "qrels.txt", path, *options)
+        assert found.stdout.split()[-1:] == [value], found.stderr
 
 
 def test_options_go_with_it_and_wrong_columns_are_named(files: Path) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from spark_frames import plain_rows, qrels_frame, run_frame
 
-from cranfield import CranfieldError, InputError, evaluate
+from cranfield import CranfieldError, EvaluationError, InputError, evaluate
 from cranfield.spark import compare
 from cranfield.spark import evaluate as evaluate_on_spark
 from cranfield.spark.differences import drawn_times, flips
@@ -126,6 +126,21 @@ def test_rows_that_cannot_be_used_are_counted_and_shown(spark):
     )
     with pytest.raises(InputError, match="1 row without a score"):
         compare(evaluate_on_spark(run, qrels_frame(spark, [("q", "x", 1.0)]), ["RR"]))
+
+
+def test_what_is_no_mean_over_queries_is_not_compared(spark):
+    run = run_frame(spark, {"a": {"q": {"x": 1.0}}, "b": {"q": {"x": 1.0}}, "c": {"p": {"x": 1.0}}})
+    qrels = qrels_frame(spark, [("q", "x", 1.0), ("r", "x", 1.0)])
+    both = evaluate_on_spark(run, qrels, ["Gini(docs=3)@10", "AP"], runs=["a", "b"])
+    with pytest.raises(EvaluationError, match="Gini.*: no mean over queries"):
+        compare(both)
+    assert [one.measure for one in compare(both, measures="AP", resamples=10)] == ["AP"]
+    with pytest.raises(EvaluationError, match="comparisons are of plain means"):
+        compare(evaluate_on_spark(run, qrels, ["AP"], runs=["a", "b"], mean="geometric"))
+    with pytest.raises(EvaluationError, match="the qrels and run 'c' have no query in common"):
+        compare(evaluate_on_spark(run, qrels, ["AP"]))
+    with pytest.raises(CranfieldError, match="seed=1180591620717411303424 is out of range"):
+        compare(both, measures=["AP"], seed=2**70)
 
 
 def test_runs_and_queries_may_be_numbers(spark):

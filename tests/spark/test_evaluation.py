@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
 from cases import COLUMNS, full_case
 from rankings import random_case
 from spark_frames import local_values, plain_rows, qrels_frame, run_frame, values_of
 
 from cranfield import CranfieldError, EvaluationError, InputError, MeasureError, evaluate, read_qrels, read_run
-from cranfield.measures import all_measures
+from cranfield.measures import Measure, all_measures
 from cranfield.spark import evaluate as evaluate_on_spark
 
 KINDS = [kind for kind in all_measures() if kind.__module__.startswith("cranfield.")]
@@ -363,10 +364,72 @@ def test_documents_twice_in_a_query_without_judgments_are_found(spark):
     rows = [("q1", "x", 1.0), ("q9", "y", 1.0), ("q9", "y", 2.0)]
     run = spark.createDataFrame(rows, "query string, doc string, score double")
     qrels = qrels_frame(spark, [("q1", "x", 1.0)])
-    with pytest.raises(InputError, match="document 'y' for query 'q9'"):
-        evaluate_on_spark(run, qrels, ["RR"], broadcast=False).mean()
-    told = evaluate_on_spark(run, qrels, ["RR"], broadcast=False, on_duplicate="max").notes
-    assert "run: 1 repeated document left out (--on-duplicate max)." in told
+    for broadcast in (None, False):
+        with pytest.raises(InputError, match="document 'y' for query 'q9'"):
+            evaluate_on_spark(run, qrels, ["RR"], broadcast=broadcast).mean()
+        told = evaluate_on_spark(run, qrels, ["RR"], broadcast=broadcast, on_duplicate="max").notes
+        assert "run: 1 repeated document left out (--on-duplicate max)." in told
+    assert evaluate_on_spark(run, qrels, ["RR"], broadcast=True).mean("RR") == 1.0  # who says so need not be told
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        (("b", "zz", None, 1.0, 1), "1 row without a doc"),
+        (("b", "zz", "", 1.0, 1), "1 row with a doc that is empty"),
+        (("b", "", "d", 1.0, 1), "1 row with a query that is empty"),
+        ((None, "zz", "d", 1.0, 1), "1 row without a run"),
+        (("b", "zz", "d", float("nan"), 1), "1 row with a score that is not a finite number"),
+        (("b", "zz", "d", 1.0, None), "1 row without a rank"),
+    ],
+)
+def test_what_cannot_be_used_is_found_in_queries_without_judgments_too(spark, row, told):
+    schema = "run string, query string, doc string, score double, rank int"
+    run = spark.createDataFrame([("a", "q1", "d1", 1.0, 1), ("b", "q1", "d1", 1.0, 1), row], schema)
+    scores = evaluate_on_spark(run, qrels_frame(spark, [("q1", "d1", 1.0)]), ["AP"], rank_by="rank")
+    for use in (scores.check, scores.mean, scores.collect):
+        with pytest.raises(InputError, match=told):
+            use()
+
+
+def test_a_run_without_a_judged_query_is_an_error_however_it_is_asked_for(spark):
+    qrels = qrels_frame(spark, [("q9", "a", 1.0), ("q10", "a", 1.0)])
+    for run in ({"x": {"a": 1.0}}, {}):
+        frame = run_frame(spark, {"run": run}, named=False)
+        told = f"the qrels have q9, q10 …, the run has {'x' if run else 'none'} …"
+        for broadcast in (None, False):
+            scores = evaluate_on_spark(frame, qrels, ["AP"], broadcast=broadcast)
+            for use in (scores.mean, scores.collect, scores.toPandas, scores.toArrow):
+                with pytest.raises(EvaluationError, match=told):
+                    use()
+
+
+def test_names_of_runs_are_names_and_different(spark):
+    frames = run_frame(spark, {"a": {"q": {"x": 1.0}}, "": {"q": {"x": 1.0}}}), qrels_frame(spark, [("q", "x", 1.0)])
+    with pytest.raises(CranfieldError, match="the runs name 'a' more than once"):
+        evaluate_on_spark(*frames, ["AP"], runs=["a", "a"])
+    with pytest.raises(InputError, match="a run whose name is empty"):
+        evaluate_on_spark(*frames, ["AP"])
+
+
+def test_judgments_without_a_subtopic_or_a_method_are_judgments(spark):
+    run = run_frame(spark, {"run": {"q": {"x": 1.0, "y": 2.0}}}, named=False)
+    rows = [("q", "x", 1.0, None, None), ("q", "y", 1.0, "", "m")]
+    schema = "query string, doc string, grade double, {} string, method string"
+    for name in ("subtopic", "iteration"):
+        qrels = spark.createDataFrame(rows, schema.format(name))
+        assert evaluate_on_spark(run, qrels, ["AP"]).mean("AP") == 1.0
+    with pytest.raises(InputError, match=r"the qrels: 1 row without a stratum \(stratum is NULL\)"):
+        evaluate_on_spark(run, spark.createDataFrame(rows, schema.format("stratum")), ["AP"]).mean("AP")
+
+
+def test_a_users_measure_need_not_do_without_queries(spark):
+    class Highest(Measure):
+        def per_query(self, judged):
+            return np.full(judged.n, float(judged.retrieved.max()))
+
+    run = run_frame(spark, {"run": {"q": {"x": 1.0, "y": 2.0}}}, named=False)
+    assert evaluate_on_spark(run, qrels_frame(spark, [("q", "x", 1.0)]), [Highest()]).mean(Highest()) == 2.0
 
 
 def test_text_that_is_no_number_is_shown(spark):

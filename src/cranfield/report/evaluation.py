@@ -350,8 +350,8 @@ def _origins(scores: Scores) -> Iterator[Origin]:
     return (origin for origin in origins if origin is not None)
 
 
-def _input(origin: Origin) -> dict[str, str]:
-    return {"file": origin.file, "format": origin.format, "why": origin.why, "sha256": origin.sha256}
+def _input(origin: Origin) -> dict[str, str | None]:
+    return {"file": origin.file, "format": origin.format, "why": origin.why, "sha256": origin.sha256 or None}
 
 
 def _plain(value: float, places: int | None) -> str:

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from cranfield.choices import DEFAULT_MEASURES, How, Missing, OnDuplicate, RankBy, ScoreType, Ties
-from cranfield.errors import CranfieldError, EvaluationError, MissingExtra
+from cranfield.errors import CranfieldError, EvaluationError, InputError, MissingExtra
 from cranfield.formats.tabbed import as_weights
 from cranfield.ids import natural_order
 from cranfield.measures import Measure
@@ -19,6 +19,7 @@ from cranfield.spark.evaluation import Evaluation
 from cranfield.spark.frame import scores_frame
 from cranfield.spark.grouping import EXTRA, Inputs
 from cranfield.spark.judging import no_qrels, try_on_nothing
+from cranfield.wording import listed
 
 _ORDER = "rows of a Spark frame have no order"
 
@@ -130,7 +131,7 @@ def _let_travel(measures: Sequence[Measure]) -> None:
 
 def _weights(weights: Mapping[str, float], inputs: Inputs) -> Mapping[str, float]:
     """The weights of the judged queries, checked as on one machine; they are in memory here, and so may queries be."""
-    rows = inputs.judged_as_they_are().filter("query is not null")
+    rows = inputs.judged().filter("query is not null")
     queries = rows.select(rows["query"].cast("string").alias("query")).distinct().toArrow()["query"].to_pylist()
     return _checked_weights(weights, cast(Any, SimpleNamespace(queries=natural_order(queries))))
 
@@ -159,11 +160,19 @@ def _run_names(run: Any, columns: Columns, given: Sequence[str] | None) -> tuple
     if "run" not in columns:
         if given is not None and len(given) != 1:
             raise CranfieldError("several runs are named, but no column of the run frame tells them apart.")
-        return tuple(given) if given else ("run",)
+        return _distinct(tuple(map(str, given))) if given else ("run",)
     if given is not None:
-        return tuple(map(str, given))
+        return _distinct(tuple(map(str, given)))
     names = run.select(columns.ids("run", True).alias("run")).distinct().collect()
     found = sorted(row["run"] for row in names if row["run"] is not None)
     if not found:
         raise EvaluationError("the run frame names no run: it is empty, or its run column is.")
-    return tuple(found)
+    return _distinct(tuple(found))
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if "" in names:
+        raise InputError("the run: there is a run whose name is empty. Give it one.")
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise CranfieldError(f"the runs name {listed(twice)} more than once.")
+    return names

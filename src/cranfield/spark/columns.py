@@ -50,6 +50,13 @@ class Columns:
 
         return F.col(quoted(self.names[what])).cast("string" if as_text else "bigint")
 
+    def subtopics(self) -> Any:
+        """The column of subtopics; "0" where there is none, as in files."""
+        from pyspark.sql import functions as F
+
+        subtopic = self.ids("subtopic", True)
+        return F.when(subtopic.isNull() | (subtopic == ""), "0").otherwise(subtopic)
+
     def ranks(self) -> Any:
         """The column of ranks; NULL where text is no whole number."""
         from pyspark.sql import functions as F
@@ -82,13 +89,16 @@ def run_columns(frame: Any, with_ranks: bool, **given: str | None) -> Columns:
 
 def qrels_columns(frame: Any, **given: str | None) -> Columns:
     """The columns of qrels: query, doc, grade, and subtopic and those of samples where there are."""
-    return _found(
+    found = _found(
         frame,
         "the qrels",
         {"query": rows.QUERY, "doc": rows.DOC, "grade": rows.GRADE},
         {"subtopic": rows.SUBTOPIC, **_EXTRA},
         given,
     )
+    if "probability" not in found:
+        found.names.pop("method", None)  # by itself it is somebody else's column
+    return found
 
 
 def _found(

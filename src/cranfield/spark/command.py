@@ -43,9 +43,10 @@ def evaluated(
         with_ranks = options["rank_by"] == "rank" or options["ties"] == "rank-column"
 
         def work() -> ScoresFromSpark:
-            frame, names = read_runs(session, runs, run_format, with_ranks)
-            judged = read_judgments(session, qrels, qrels_format, grade_words)
-            scores = evaluate(frame, judged, measures, runs=names, **options).persist()
+            read = read_runs(session, runs, run_format, with_ranks)
+            judged, origin = read_judgments(session, qrels, qrels_format, grade_words)
+            scores = evaluate(read.frame, judged, measures, runs=read.names, **options).persist()
+            scores.evaluation.qrels_origin, scores.evaluation.origin_of = origin, read.origin_of
             found = ScoresFromSpark.of(scores, per_query)
             for run in found.runs:  # all figures, while there is something to show
                 for label in found.labels:

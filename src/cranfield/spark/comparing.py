@@ -8,12 +8,13 @@ from dataclasses import replace
 from typing import Any, NoReturn
 
 from cranfield.averages import Interval
-from cranfield.errors import CranfieldError, InputError
+from cranfield.errors import CranfieldError, EvaluationError, InputError
 from cranfield.records import record
 from cranfield.spark.columns import NUMBERS
 from cranfield.spark.differences import First, FirstSums, Second, SecondSums, Settled, gathered
 from cranfield.stats.multiple import adjust
 from cranfield.stats.resampling import require_draws
+from cranfield.stats.score_table import is_mean, known_measure
 from cranfield.wording import counted, listed
 
 RESAMPLES = 1_000
@@ -63,15 +64,20 @@ def compare(
     require_draws(resamples, seed)
     if not 0 < level < 1:
         raise CranfieldError(f"level={level} is out of range: expected a number between 0 and 1.")
+    if seed >= 2**63:
+        raise CranfieldError(f"seed={seed} is out of range: expected a whole number below 2**63.")
     runs, known = _names(scores)
-    wanted = list(known if measures is None else measures)
+    measures = [measures] if isinstance(measures, str) else measures
+    wanted = list(known if measures is None else map(str, measures))
     if unknown := [measure for measure in wanted if measure not in known]:
         raise CranfieldError(f"no measure {listed(unknown)} among these scores: they have {', '.join(known)}.")
+    _require_means(scores, wanted)
     pairs = _pairs(runs, baseline)
-    telling = getattr(scores, "_telling", lambda action: action())  # of an evaluation, what was wrong with its rows
+    if hasattr(scores, "evaluation"):
+        scores.check()  # a run that has no judged query is no system to compare
     table = _by_query(scores, runs, wanted, seed).persist()  # it is looked at twice
     try:
-        first = telling(lambda: gathered(table, First(pairs), FirstSums))
+        first = gathered(table, First(pairs), FirstSums)
         if any(sums.repeated for sums in first.values()):
             _raise_repeated(scores, wanted)
         settled = {key: Settled.of(sums) for key, sums in first.items() if sums.n}
@@ -113,6 +119,23 @@ def _names(scores: Any) -> tuple[list[str], list[str]]:
             else "there are no systems to compare."
         )
     return runs, measures
+
+
+def _require_means(scores: Any, labels: Sequence[str]) -> None:
+    """As on one machine: what is compared are plain means over queries."""
+    evaluation = getattr(scores, "evaluation", None)
+    if evaluation is not None and (evaluation.evaluator.how != "arithmetic" or evaluation.weights is not None):
+        raise EvaluationError(
+            "comparisons are of plain means over queries: evaluate with mean='arithmetic' and without weights."
+        )
+    measures = {label: known_measure(label) for label in labels}
+    if evaluation is not None:
+        measures = dict(zip(evaluation.evaluator.labels, evaluation.evaluator.measures, strict=True))
+    if other := [label for label in labels if (own := measures[label]) is not None and not is_mean(own)]:
+        raise EvaluationError(
+            f"{listed(other)}: no mean over queries, so that nothing can be compared topic by topic. "
+            "Name the measures to compare, measures=."
+        )
 
 
 def _names_of_any(scores: Any) -> tuple[list[str], list[str]]:

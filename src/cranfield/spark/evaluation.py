@@ -5,15 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
+from cranfield.collection import Origin
+from cranfield.ids import natural_order
 from cranfield.scores import Evaluator
 from cranfield.spark.grouping import SEE, Inputs, by_query, judged_queries
 from cranfield.spark.joining import RunJoin
 from cranfield.spark.judging import MISSING, PROBLEM, RESULTS, SKIPPED, Judging
 from cranfield.spark.totals import PARTIAL, Terms, Totalling, Totals, gathered
 
+_EXAMPLES = 3
 EXPOSED = "run string, measure int, doc string, shown bigint"
+
+
+class Unjudged(NamedTuple):
+    """What a run has for queries without judgments."""
+
+    queries: int = 0
+    repeated: int = 0  # documents that occur again; 0 if they were not looked for
 
 
 @dataclass(eq=False)
@@ -25,6 +35,8 @@ class Evaluation:
     weights: Mapping[str, float] | None
     broadcast: bool | None
     partitions: int | None
+    qrels_origin: Origin | None = None  # where frames were read from, if that is known
+    origin_of: Callable[[str], Origin | None] = field(default=lambda run: None, repr=False)  # of a run
     kept: Any = field(default=None, repr=False)  # the results of queries, where they are to be kept
 
     @cached_property
@@ -76,8 +88,8 @@ class Evaluation:
         aggregate = self.evaluator.measures[i].aggregate
         return aggregate if aggregate != "mean" else self.evaluator.how
 
-    def only_in_run(self) -> dict[str, int] | None:
-        """For each run its queries without judgments, where those were not counted with the others; else None."""
+    def unjudged(self) -> dict[str, Unjudged] | None:
+        """For each run what it has for queries without judgments, where that was left out early; else None."""
         if self.few is None:
             return None
         from pyspark.sql import functions as F
@@ -85,8 +97,25 @@ class Evaluation:
         rows = self.inputs.retrieved().join(F.broadcast(self.few), "query", "left_anti").filter("query is not null")
         if "code" not in rows.columns:
             rows = rows.withColumn("code", F.lit(0))
-        counted_rows = rows.select("code", "query").distinct().groupBy("code").count().collect()
-        return {self.inputs.runs[row["code"]]: row["count"] for row in counted_rows}
+        again = F.lit(0)
+        if self.broadcast is None:
+            rows, again = rows.groupBy("code", "query", "doc").count(), F.col("count") - 1
+        queries = rows.groupBy("code", "query").agg(F.sum(again).alias("repeated"))
+        table = queries.groupBy("code").agg(F.count(F.lit(1)).alias("queries"), F.sum("repeated").alias("repeated"))
+        return {
+            self.inputs.runs[row["code"]]: Unjudged(row["queries"], row["repeated"])
+            for row in table.filter("code is not null").collect()
+        }
+
+    def some_queries(self, run: str) -> list[str]:
+        """A few of the queries that a run has."""
+        from pyspark.sql import functions as F
+
+        rows = self.inputs.retrieved()
+        if "code" in rows.columns:
+            rows = rows.filter(F.col("code") == self.inputs.runs.index(run))
+        some = rows.select(F.col("query").cast("string").alias("query")).distinct().limit(_EXAMPLES).collect()
+        return natural_order(row["query"] for row in some)
 
     def exposure(self) -> dict[tuple[str, int], list[int]]:
         """For each run and measure of the run as a whole, how often each document is shown, the least first."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from types import SimpleNamespace
 from typing import Any, cast
@@ -12,13 +12,13 @@ from cranfield.averages import Interval, average, interval
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.measures import Measure
 from cranfield.scores import Evaluator, whole
-from cranfield.spark.evaluation import Evaluation
+from cranfield.spark.evaluation import Evaluation, Unjudged
 from cranfield.spark.exact import ExactSum
 from cranfield.spark.grouping import SEE
 from cranfield.spark.problems import raise_problems
 from cranfield.spark.totals import Totals
 from cranfield.student import t_quantile
-from cranfield.wording import counted, listed
+from cranfield.wording import counted
 
 
 class SparkScores:
@@ -86,13 +86,19 @@ class SparkScores:
     # what Spark would do by itself, with an error that says what is wrong with all of the data
 
     def collect(self) -> Any:
-        return self._telling(lambda: cast(Any, super(SparkScores, self)).collect())
+        rows = self._telling(lambda: cast(Any, super(SparkScores, self)).collect())
+        self._require_some((row["run"], row["measure"], row["value"]) for row in rows)
+        return rows
 
     def toPandas(self) -> Any:
-        return self._telling(lambda: cast(Any, super(SparkScores, self)).toPandas())
+        table = self._telling(lambda: cast(Any, super(SparkScores, self)).toPandas())
+        self._require_some(zip(table["run"], table["measure"], table["value"], strict=True))
+        return table
 
     def toArrow(self) -> Any:
-        return self._telling(lambda: cast(Any, super(SparkScores, self)).toArrow())
+        table = self._telling(lambda: cast(Any, super(SparkScores, self)).toArrow())
+        self._require_some(zip(*(table[name].to_pylist() for name in ("run", "measure", "value")), strict=True))
+        return table
 
     def count(self) -> Any:
         return self._telling(lambda: cast(Any, super(SparkScores, self)).count())
@@ -116,6 +122,12 @@ class SparkScores:
             self.evaluation.kept = None
         return self
 
+    def _require_some(self, rows: Iterable[tuple[str, str, float]]) -> None:
+        """If a measure of a run is 0 throughout, see whether it has any query in common with the qrels."""
+        some = {(run, measure) for run, measure, value in rows if value}
+        if len(some) < len(self.evaluation.inputs.runs) * len(self.evaluation.evaluator.labels):
+            self.check()
+
     def _telling(self, action: Callable[[], Any]) -> Any:
         try:
             return action()
@@ -136,8 +148,11 @@ class SparkScores:
         for run in self.evaluation.inputs.runs:
             found.setdefault(run, Totals())
         problems = {text for totals in found.values() for text in totals.examples.get("problems", ())}
+        rule = self.evaluation.evaluator.on_duplicate
+        if not problems and rule == "error" and any(one.repeated for one in (self._unjudged or {}).values()):
+            problems = {"documents that occur more than once"}
         if problems:
-            raise_problems(self.evaluation.inputs, self.evaluation.evaluator.on_duplicate, sorted(problems))
+            raise_problems(self.evaluation.inputs, rule, sorted(problems))
         _require_queries(self.evaluation, found)
         return found
 
@@ -255,13 +270,13 @@ class SparkScores:
         return self.evaluation.totals(means)
 
     def _only_in_run(self, run: str) -> int:
-        if self._anti is None:
+        if self._unjudged is None:
             return self._totals[run].counts["only_in_run"]
-        return self._anti.get(run, 0)
+        return self._unjudged.get(run, Unjudged()).queries
 
     @cached_property
-    def _anti(self) -> dict[str, int] | None:
-        return self.evaluation.only_in_run()
+    def _unjudged(self) -> dict[str, Unjudged] | None:
+        return self.evaluation.unjudged()
 
     def _notes(self) -> Iterator[str]:
         """The notes of the local engine, on what was counted here."""
@@ -271,7 +286,7 @@ class SparkScores:
             rule = evaluator.on_duplicate
             how = "identical" if rule == "error" else f"--on-duplicate {rule}"
             notes.append(f"{counted(about['repeated_judgments'], 'repeated judgment')} left out ({how}).")
-        stand_in = SimpleNamespace(origin=None, notes=tuple(notes), merged=about["merged"])
+        stand_in = SimpleNamespace(origin=self.evaluation.qrels_origin, notes=tuple(notes), merged=about["merged"])
         own = object.__new__(Evaluator)
         own.__dict__.update(evaluator.__dict__, qrels=stand_in, weights=self.evaluation.weights)
         yield from own._notes(cast(Any, [self.standing(run) for run in self.evaluation.inputs.runs]))
@@ -281,12 +296,12 @@ class SparkScores:
         counts = self._totals[run].counts
         evaluator = self.evaluation.evaluator
         notes: tuple[str, ...] = ()
-        if counts["repeated_docs"]:
-            left = counted(counts["repeated_docs"], "repeated document")
+        if repeated := counts["repeated_docs"] + (self._unjudged or {}).get(run, Unjudged()).repeated:
+            left = counted(repeated, "repeated document")
             notes = (f"{left} left out (--on-duplicate {evaluator.on_duplicate}).",)
         return SimpleNamespace(
             name=run,
-            origin=None,
+            origin=self.evaluation.origin_of(run),
             notes=notes,
             outer=(None,) * len(evaluator.labels),
             coverage=self.coverage(run),
@@ -323,8 +338,10 @@ def _require_queries(evaluation: Evaluation, totals: Mapping[str, Totals]) -> No
         counts, examples = totals[run].counts, totals[run].examples.get("missing", [])
         lacked = counts["missing"] + counts["skipped"]
         if counts["evaluated"] == counts["missing"]:
+            mine, theirs = ", ".join(examples[:3]), ", ".join(evaluation.some_queries(run))
             raise EvaluationError(
-                f"the qrels and run {run!r} have no query in common: the qrels have {listed(examples)}."
+                f"the qrels and run {run!r} have no query in common: the qrels have {mine or 'none'} …, "
+                f"the run has {theirs or 'none'} …. See 'cranfield check'."
             )
         if evaluation.evaluator.joining.missing == "error" and lacked:
             raise EvaluationError(

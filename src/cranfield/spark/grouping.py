@@ -42,10 +42,7 @@ class Inputs:
         return tuple(name for name in EXTRA if name in self.qrels_columns)
 
     def retrieved(self) -> Any:
-        """The rows of the runs: query, doc, score, and code and rank where there are; none with a NULL."""
-        return _complete(self.retrieved_as_they_are())
-
-    def retrieved_as_they_are(self) -> Any:
+        """The rows of the runs as they are: query, doc, score, and code and rank where there are."""
         columns = self.run_columns
         chosen = {
             "query": columns.ids("query", self.queries_as_text),
@@ -61,10 +58,7 @@ class Inputs:
         return rows.filter("code is null or code >= 0") if "code" in chosen else rows
 
     def judged(self) -> Any:
-        """The rows of the qrels: query, doc, grade, what else they have, and their place where the order matters."""
-        return _complete(self.judged_as_they_are())
-
-    def judged_as_they_are(self) -> Any:
+        """The rows of the qrels as they are: query, doc, grade, what else, and their place where the order matters."""
         from pyspark.sql import functions as F
 
         columns = self.qrels_columns
@@ -74,13 +68,14 @@ class Inputs:
             "grade": columns.numbers("grade"),
             **({"place": F.monotonically_increasing_id()} if self.in_order else {}),
             **{name: columns.ids(name, True) for name in self.extra},
+            **({"subtopic": columns.subtopics()} if "subtopic" in self.extra else {}),
         }
         return self.qrels.select(*(column.alias(name) for name, column in chosen.items()))
 
 
 def judged_queries(inputs: Inputs, broadcast: bool | None) -> Any | None:
     """The judged queries as a small frame, if the qrels are (or are said to be) small; None if not."""
-    queries = inputs.judged().select("query")
+    queries = complete(inputs.judged().select("query"))
     if broadcast is None:
         from pyspark.sql import functions as F
 
@@ -95,8 +90,8 @@ def by_query(inputs: Inputs, few: Any | None, partitions: int | None = None) -> 
     retrieved = inputs.retrieved()
     if few is not None:
         retrieved = _of_queries(retrieved, few)
-    runs = _grouped(retrieved, "run", partitions)
-    qrels = _grouped(inputs.judged(), "qrels", partitions)
+    runs = _grouped(complete(retrieved), "run", partitions)
+    qrels = _grouped(complete(inputs.judged()), "qrels", partitions)
     return runs.join(qrels, "query", "full").withColumn("query", F.col("query").cast("string"))
 
 
@@ -111,21 +106,32 @@ def _grouped(rows: Any, prefix: str, partitions: int | None) -> Any:
 
 
 def _of_queries(retrieved: Any, few: Any) -> Any:
-    """The rows of some queries, told by a small frame, and those with no finite score, which are to be reported."""
+    """The rows of some queries, told by a small frame, and those that cannot be used, which are to be reported."""
     from pyspark.sql import functions as F
 
-    beyond = F.isnan("score") | (F.abs("score") == float("inf"))
-
     marked = retrieved.join(F.broadcast(few.withColumn("is_judged", F.lit(True))), "query", "left")
-    return marked.filter(F.col("is_judged").isNotNull() | beyond).drop("is_judged")
+    return marked.filter(F.col("is_judged").isNotNull() | _unusable(retrieved)).drop("is_judged")
 
 
-def _complete(rows: Any) -> Any:
+def _unusable(rows: Any) -> Any:
+    """Whether a row has a NULL, an id that is none, or no finite score."""
+    from pyspark.sql import functions as F
+
+    wrong = F.isnan("score") | (F.abs("score") == float("inf"))
+    for name, kind in rows.dtypes:
+        wrong = wrong | F.col(name).isNull()
+        if kind == "string":
+            wrong = wrong | (F.col(name) == "") | F.col(name).rlike("[\n\r]")
+    return wrong
+
+
+def complete(rows: Any) -> Any:
     """The same rows, but one with a NULL is an error."""
     from pyspark.sql import functions as F
 
     def required(name: str) -> Any:
-        return F.coalesce(F.col(name), F.raise_error(F.lit(f"a row without a {name}{SEE}"))).alias(name)
+        what = "run" if name == "code" else name
+        return F.coalesce(F.col(name), F.raise_error(F.lit(f"a row without a {what}{SEE}"))).alias(name)
 
     return rows.select(*map(required, rows.columns))
 

@@ -12,6 +12,7 @@ from cranfield.collection import Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.judged import JudgedRun, Sources, assemble, find_hits
 from cranfield.measures import Judged
+from cranfield.measures.base import is_built_in
 from cranfield.scores import TOP, Evaluator
 from cranfield.spark.arrays import Lists
 from cranfield.spark.block import Block
@@ -172,4 +173,10 @@ def try_on_nothing(evaluator: Evaluator) -> None:
     hits = find_hits(evaluator.qrels, run, none, joining)
     judged = assemble(hits, joining, Sources(evaluator.qrels, run, evaluator.extras), "run", 0)
     for measure in evaluator.measures:
-        evaluator._measured(measure, judged)
+        try:
+            evaluator._measured(measure, judged)
+        except CranfieldError:
+            raise
+        except Exception:
+            if is_built_in(type(measure)):
+                raise  # that a user's own cannot do without queries is no fault: it never has to

@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 from cranfield.errors import InputError
 from cranfield.spark.columns import Columns, quoted
-from cranfield.spark.grouping import Inputs
+from cranfield.spark.grouping import EXTRA, Inputs
 from cranfield.wording import counted
 
 _EXAMPLES = 3
@@ -46,6 +46,9 @@ def _conditions(columns: Columns, number: str) -> Iterator[tuple[str, Any]]:
                 yield "with a rank that is not a whole number", text.isNotNull() & columns.ranks().isNull()
             elif not columns.is_whole(what):
                 yield f"with a {what} that is empty or holds a line break", (text == "") | text.rlike("[\n\r]")
+    for what in EXTRA:
+        if what in columns and what != "subtopic":
+            yield f"without a {what} ({columns.names[what]} is NULL)", columns.ids(what, True).isNull()
     given, value = F.col(quoted(columns.names[number])), columns.numbers(number)
     yield f"without a {number}", given.isNull()
     if columns.is_text(number):
@@ -57,7 +60,7 @@ def _conditions(columns: Columns, number: str) -> Iterator[tuple[str, Any]]:
 def _repeats(inputs: Inputs) -> Iterator[str]:
     from pyspark.sql import functions as F
 
-    retrieved, judged = inputs.retrieved_as_they_are(), inputs.judged_as_they_are()
+    retrieved, judged = inputs.retrieved(), inputs.judged()
     keys = [name for name in ("code", "query", "doc") if name in retrieved.columns]
     within = [name for name in ("query", "doc", "subtopic", "subgroup") if name in judged.columns]
     same = F.count_distinct("grade") > 1

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import glob
+import hashlib
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
+from cranfield.collection import Origin
 from cranfield.errors import CranfieldError, InputError
+from cranfield.formats.recognise import AS_ASKED
 from cranfield.opening import display_name
+from cranfield.records import record
 from cranfield.scores import distinct_names
 from cranfield.spark.columns import WHOLE, Columns, qrels_columns, quoted, run_columns
 
@@ -21,16 +28,32 @@ _SUFFIXES = {
     ".ndjson": "jsonl",
     ".json": "jsonl",
 }
+_PARQUET = "PAR1"  # its first bytes
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy")
 
 
-def read_runs(session: Any, paths: Sequence[str], format: str | None, with_ranks: bool) -> tuple[Any, list[str] | None]:
-    """The runs in some paths as one frame, and their names unless a column of the data has them."""
-    frames = [_read(session, path, _format_of(path, format), _run_lines) for path in paths]
+@record
+class ReadRuns:
+    """Runs in one frame, and where they come from."""
+
+    frame: Any
+    names: list[str] | None  # None if a column of the data has them
+    origins: tuple[Origin, ...]  # of each name; without names, of each path
+
+    def origin_of(self, run: str) -> Origin | None:
+        if self.names is not None:
+            return self.origins[self.names.index(run)]
+        return self.origins[0] if len(self.origins) == 1 else None
+
+
+def read_runs(session: Any, paths: Sequence[str], format: str | None, with_ranks: bool) -> ReadRuns:
+    """The runs in some paths as one frame."""
+    read = [_read(session, path, format, _run_lines) for path in paths]
+    frames, origins = [frame for frame, _ in read], tuple(origin for _, origin in read)
     columns = [_in_file(path, run_columns, frame, with_ranks) for path, frame in zip(paths, frames, strict=True)]
     if len(frames) == 1:
         named = "run" in columns[0]
-        return frames[0], None if named else [display_name(paths[0])]
+        return ReadRuns(frames[0], None if named else [display_name(paths[0])], origins)
     from pyspark.sql import functions as F
 
     names = distinct_names([display_name(path) for path in paths], list(paths))
@@ -43,7 +66,7 @@ def read_runs(session: Any, paths: Sequence[str], format: str | None, with_ranks
         lines = [F.col("line")] if "line" in frame.columns else [F.lit(None).cast("string").alias("line")]
         parts.append(frame.select(told.alias("run"), *chosen, *lines))
     given = None if any("run" in own for own in columns) else names
-    return reduce(lambda one, other: one.unionByName(other), parts), given
+    return ReadRuns(reduce(lambda one, other: one.unionByName(other), parts), given, origins)
 
 
 def _like(columns: Columns, what: str, as_text: bool) -> Any:
@@ -56,17 +79,18 @@ def _like(columns: Columns, what: str, as_text: bool) -> Any:
     return column.cast("string" if as_text else "bigint")
 
 
-def read_judgments(session: Any, path: str, format: str | None, grade_words: Mapping[str, float]) -> Any:
-    """The qrels in a path as a frame, grades in words put into numbers."""
+def read_judgments(session: Any, path: str, format: str | None, grade_words: Mapping[str, float]) -> tuple[Any, Origin]:
+    """The qrels in a path as a frame, grades in words put into numbers, and where they come from."""
     from pyspark.sql import functions as F
 
-    frame = _read(session, path, _format_of(path, format), _qrels_lines)
+    frame, origin = _read(session, path, format, _qrels_lines)
     columns: Columns = _in_file(path, qrels_columns, frame)
     if not columns.is_text("grade") or not grade_words:
-        return frame
+        return frame, origin
     grade = F.col(quoted(columns.names["grade"]))
     numbers = F.create_map(*(F.lit(one) for word, number in grade_words.items() for one in (word, repr(number))))
-    return frame.withColumn(columns.names["grade"], F.coalesce(numbers[F.lower(F.trim(grade))], grade))
+    in_numbers = F.coalesce(numbers[F.lower(F.trim(grade))], grade)
+    return frame.withColumn(columns.names["grade"], in_numbers), origin
 
 
 def _in_file(path: str, find: Callable[..., Columns], *arguments: Any) -> Columns:
@@ -83,8 +107,21 @@ def require_files(paths: Sequence[str], format: str | None) -> None:
         _format_of(path, format)
         if path == "-":
             raise CranfieldError("Spark reads files, not standard input.")
-        if "://" not in path and not os.path.exists(path):
+        if (local := _local(path)) is not None and not os.path.exists(local) and not glob.glob(local):
             raise InputError("there is no such file.", path)
+
+
+def _local(path: str) -> str | None:
+    """A path as this machine's own name for it; None if it leads elsewhere."""
+    if "://" not in path and not path.startswith("file:"):
+        return path
+    place = urlsplit(path)
+    return unquote(place.path) if place.scheme == "file" and place.netloc in ("", "localhost") else None
+
+
+def _asked(path: str) -> str:
+    """A path as Spark must be asked for it: in the name of a file that is there, `[` and `*` mean themselves."""
+    return re.sub(r"([\\*?\[\]{}])", r"\\\1", path) if "://" not in path and os.path.exists(path) else path
 
 
 def _format_of(path: str, given: str | None) -> str:
@@ -96,21 +133,41 @@ def _format_of(path: str, given: str | None) -> str:
     for suffix in _COMPRESSED:
         stem = stem.removesuffix(suffix)
     known = _SUFFIXES.get(os.path.splitext(stem)[1].lower())
-    if known is None and os.path.isdir(path):
-        inside = {os.path.splitext(name)[1] for name in os.listdir(path)}
+    local = _local(path)
+    if known is None and local is not None and os.path.isdir(local):
+        inside = {os.path.splitext(name)[1] for name in os.listdir(local)}
         known = next((kind for suffix, kind in _SUFFIXES.items() if suffix in inside), None)
     return known or "trec"
 
 
-def _read(session: Any, path: str, format: str, as_columns: Callable[[Any], Any]) -> Any:
-    reader = session.read
+def _read(session: Any, path: str, given: str | None, as_columns: Callable[[Any], Any]) -> tuple[Any, Origin]:
+    """The rows of a path as a frame, and where they come from."""
+    reader, asked, format = session.read, _asked(path), _format_of(path, given)
+    why = AS_ASKED if given is not None else "lines of text" if format == "trec" else "the ending of its name"
+    if format == "trec" and given is None and _begins_with(reader.text(asked), _PARQUET):
+        format, why = "parquet", "Parquet's first four bytes"
+    origin = Origin(path, format, why, lambda: _digest(path))
     if format == "parquet":
-        return reader.parquet(path)
+        return reader.parquet(asked), origin
     if format == "jsonl":
-        return reader.json(path)
+        return reader.json(asked), origin
     if format in ("csv", "tsv"):
-        return reader.csv(path, header=True, sep="," if format == "csv" else "\t")
-    return as_columns(reader.text(path))
+        return reader.csv(asked, header=True, sep="," if format == "csv" else "\t", escape='"'), origin
+    return as_columns(reader.text(asked)), origin
+
+
+def _digest(path: str) -> str:
+    """SHA-256 of a file on this machine; of others and of folders there is none."""
+    local = _local(path)
+    if local is None or not os.path.isfile(local):
+        return ""
+    with open(local, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _begins_with(lines: Any, mark: str) -> bool:
+    first = lines.limit(1).collect()
+    return bool(first) and first[0]["value"].startswith(mark)
 
 
 def _run_lines(lines: Any) -> Any:
@@ -127,8 +184,16 @@ def _split(lines: Any, columns: dict[str, int], number: int) -> Any:
     """Lines parted by white space; one that lacks columns has no query, and is shown as what cannot be used."""
     from pyspark.sql import functions as F
 
-    text = F.regexp_replace(F.col("value"), r"^\s+|\s+$", "")
-    rows = lines.select(F.col("value").alias("line"), F.split(text, r"\s+").alias("parts")).filter(
+    def parts(line: Any) -> Any:
+        return F.split(F.regexp_replace(line, r"^\s+|\s+$", ""), r"\s+")
+
+    # Spark's expressions put one character for whatever is not UTF-8, so that ids would be mixed up: those lines are
+    # taken for Latin-1, in which every byte is a character, and put back byte by byte
+    value = F.col("value")
+    by_byte = parts(F.decode(value.cast("binary"), "ISO-8859-1"))
+    put_back = F.transform(by_byte, lambda part: F.encode(part, "ISO-8859-1").cast("string"))
+    own = F.when(F.is_valid_utf8(value), parts(value)).otherwise(put_back)
+    rows = lines.select(value.alias("line"), own.alias("parts")).filter(
         (F.col("line").rlike(r"\S")) & ~F.col("line").rlike(r"^\s*#")
     )
     whole = F.size("parts") >= number

@@ -28,6 +28,7 @@ class ScoresFromSpark(Scores):
             measures=evaluator.measures,
             queries=_queries(values) if per_query else cast(Any, range(runs[0].judged.n + runs[0].judged.skipped)),
             runs=runs,
+            qrels=evaluation.qrels_origin,
             find_conventions=lambda: frame.conventions,
             find_notes=lambda: frame.notes,
             how=evaluator.how,

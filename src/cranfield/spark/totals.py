@@ -12,6 +12,7 @@ import numpy as np
 
 from cranfield.averages import LEAST
 from cranfield.collection import Floats
+from cranfield.ids import natural_order
 from cranfield.spark.exact import ExactSum
 from cranfield.spark.judging import ABOUT_QRELS, EVALUATED, MISSING, PROBLEM, SKIPPED, UNJUDGED
 
@@ -52,7 +53,7 @@ class Totals:
             self.example(name, some)
 
     def example(self, name: str, some: Iterable[str]) -> None:
-        self.examples[name] = sorted({*self.examples.get(name, ()), *some})[:_EXAMPLES]
+        self.examples[name] = natural_order({*self.examples.get(name, ()), *some})[:_EXAMPLES]
 
     def packed(self) -> str:
         sums = [total.packed() for total in self.sums]
@@ -175,7 +176,7 @@ def _by_run(batch: Any) -> Iterator[tuple[str, Any]]:
 def _some(queries: Any, where: Any) -> list[str]:
     import pyarrow as pa
 
-    return [query for query in queries.filter(pa.array(where)).slice(0, _EXAMPLES).to_pylist() if query is not None]
+    return [query for query in queries.filter(pa.array(where)).to_pylist() if query is not None]
 
 
 def _table(lists: Any) -> Floats:

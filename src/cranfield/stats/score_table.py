@@ -190,7 +190,7 @@ def _of_scores(scores: Scores) -> ScoreTable:
         raise EvaluationError(
             "comparisons are of plain means over queries: evaluate with mean='arithmetic' and without weights."
         )
-    kept = [i for i in range(len(scores.labels)) if not scores.part(i) and _is_mean(scores.measures[i])]
+    kept = [i for i in range(len(scores.labels)) if not scores.part(i) and is_mean(scores.measures[i])]
     left = [label for i, label in enumerate(scores.labels) if not scores.part(i) and i not in kept]
     if not kept:
         raise EvaluationError(f"{listed(left)}: no mean over queries, so that nothing can be compared topic by topic.")
@@ -206,7 +206,7 @@ def _of_scores(scores: Scores) -> ScoreTable:
     )
 
 
-def _is_mean(measure: Measure) -> bool:
+def is_mean(measure: Measure) -> bool:
     """Whether a run's value is a mean (or, for counts, a sum) over queries."""
     return measure.aggregate in ("mean", "sum")
 
