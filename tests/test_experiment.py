@@ -387,6 +387,19 @@ def test_a_folder_of_somebody_else_is_not_replaced_by_force_either(tmp_path: Pat
     assert (folder / "index/letters.txt").exists()
 
 
+def test_a_pool_of_ones_own_is_kept_and_is_no_failure(copy: Path, tmp_path: Path) -> None:
+    folder = write(tmp_path / "new")
+    own = '{"pool": {"documents": 1}}\n{"query": "1", "doc": "b003"}\n'
+    (folder / "pool.jsonl").write_text(own)
+    assert {one.output: one.why for one in plan(open_workspace(folder))}["pool.jsonl"] is None
+    found = done(folder)
+    assert found["pool.jsonl"].state == "left" and "it is kept" in found["pool.jsonl"].why
+    assert (folder / "pool.jsonl").read_text() == own and found["scores.tsv"].state == "made"
+    assert not any(event.state == "failed" for event in found.values())
+    assert set(states(folder, force=True).values()) == {"made"}
+    assert tree(folder) == tree(copy)
+
+
 # What fails
 
 

@@ -50,6 +50,16 @@ def test_it_ends_with_three_sentences_and_the_address_of_the_report(
     if has_plots:
         assert where[-1] == f"Open {(folder / 'report.html').as_uri()} in a browser."
         assert 'id="efficiency"' in (folder / "report.html").read_text()
+    judge, change = done.stderr.splitlines()[-2:]
+    # what can be pasted in the folder where it was called
+    start = subprocess.run(
+        ["sh", "-c", f"{judge.partition(': ')[2]} --port x"], cwd=folder.parent, capture_output=True, text=True
+    )
+    assert start.returncode == 2 and "--port" in start.stderr
+    again = subprocess.run(
+        ["sh", "-c", f"{change.partition(': ')[2]} --dry-run"], cwd=folder.parent, capture_output=True, text=True
+    )
+    assert again.returncode == 0 and "index: unchanged" in again.stdout
     assert done.stdout.splitlines()[:3] == (folder / "summary.txt").read_text().splitlines()
     assert "Traceback" not in done.stderr
 

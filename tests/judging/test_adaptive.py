@@ -59,7 +59,20 @@ def test_nothing_is_asked_for_while_others_still_judge(log: JudgmentLog) -> None
     assert grades(log, "1")[1] == 1
 
 
-def test_a_topic_in_no_pool_begins_with_what_is_asked_for_first(log: JudgmentLog) -> None:
+def test_the_topics_of_a_pool_that_grows_are_those_of_the_pool(log: JudgmentLog) -> None:
+    log.add_pairs({"1": ["r0"]})
+    runs = {name: {**queries, "2": {"x": 1.0}} for name, queries in RUNS.items()}
+    growing(log, runs, "mtf", depth=5, batch=2)
+    assert log.topics() == ("1",)
+
+
+def test_the_topics_of_an_empty_pool_that_grows_are_those_asked_for(log: JudgmentLog) -> None:
+    runs = {name: {**queries, "2": {"x": 1.0}, "3": {"y": 1.0}} for name, queries in RUNS.items()}
+    growing(log, runs, "mtf", depth=5, batch=2, topics={"1", "3", "4"})
+    assert log.topics() == ("1", "3")
+
+
+def test_an_empty_pool_begins_with_what_is_asked_for_first(log: JudgmentLog) -> None:
     growing(log, RUNS, "mtf", depth=5, batch=2)
     assert len(log.pairs("1")) == 2
     growing(log, RUNS, "mtf", depth=5, batch=2)
@@ -102,6 +115,17 @@ def test_in_the_terminal_a_pool_grows_by_an_option(folder: Path) -> None:
         assert len(log.pairs()) == 6
     code, said = judge(folder, lines="2")  # without the option it stays as it is
     assert code == 0 and "Everything is judged." in said
+
+
+def test_in_the_terminal_runs_bring_no_other_topics(folder: Path) -> None:
+    with open(folder / "good.run", "a") as run:
+        run.write("2 Q0 r0 1 1.0 good\n")
+    growing = ["--adaptive", "mtf", "--run", "good.run", "--depth", "3"]
+    code, said = judge(folder, *growing, lines="2222222")
+    assert code == 0 and "Everything is judged." in said and "Topic 2" not in said
+    write_pool(Pool({}), folder / "pool.jsonl")
+    code, said = judge(folder, *growing, "--log", str(folder / "other.db"), lines="2222222")
+    assert code == 0 and "3 documents judged" in said and "Topic 2" not in said
 
 
 def test_options_of_a_pool_that_grows_go_together(folder: Path) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
+
 import pytest
 
-from cranfield.judging import Desk, JudgmentLog, Trace, adjudicate, agreement, deal, progress
+from cranfield.judging import Desk, JudgmentLog, Trace, adjudicate, agreement, assignments, deal, progress
+from cranfield.report.judging import status_json, status_text
 from tests.judging.conftest import with_pairs
 
 
@@ -52,6 +56,73 @@ def test_what_is_left_is_counted_over_all_topics_where_none_is_dealt(log: Judgme
     assert found.wanted == 95 and found.hours_left == pytest.approx(95 / 200)
     deal(log, ["ada", "bob"])
     assert progress(log).hours_left == pytest.approx(0.48)  # the one who takes longest
+
+
+def timed(log: JudgmentLog, name: str, query: str, *seconds: float) -> None:
+    """Somebody judges documents of a topic, each in so many seconds."""
+    desk = Desk(log, name)
+    for one in seconds:
+        item = desk.next(query)
+        assert item is not None
+        desk.save("judge", query, item.place, 1, trace=Trace(active_ms=round(1000 * one)))
+
+
+def test_pace_is_told_by_topic_and_by_assessor_on_a_topic(log: JudgmentLog) -> None:
+    with_pairs(log, 3, 6, judgments=2)
+    timed(log, "ada", "1", 10, 20, 30, 400)  # the last with a walk in between, which is no pace
+    timed(log, "bob", "1", 50, 70)
+    timed(log, "bob", "2", 36)
+    found = progress(log)
+    one, two, three = found.topics
+    assert (one.left, one.timed, one.seconds, one.per_hour) == (6, 5, 30.0, 120.0)  # of 10 20 30 50 70
+    assert one.hours_left == pytest.approx(6 * 30 / 3600)
+    assert (two.left, two.timed, two.seconds, two.hours_left) == (11, 1, 36.0, pytest.approx(11 * 36 / 3600))
+    assert (three.left, three.timed, three.seconds, three.per_hour, three.hours_left) == (12, 0, None, None, None)
+    assert found.wanted == 29
+    assert [(work.query, work.assessor, work.judged, work.left, work.timed, work.seconds) for work in found.work] == [
+        ("1", "ada", 4, 2, 3, 20.0),
+        ("1", "bob", 2, 4, 2, 60.0),  # the middle of two is between them
+        ("2", "bob", 1, 5, 1, 36.0),
+    ]
+    assert found.work[0].hours_left == pytest.approx(2 * 20 / 3600)
+    by_name = {one.assessor: one for one in found.assessors}
+    assert (by_name["bob"].timed, by_name["bob"].seconds) == (3, 50.0)
+
+
+def test_models_have_no_part_in_the_pace_of_a_topic(log: JudgmentLog) -> None:
+    with_pairs(log, 1, 4, judgments=2)
+    log.mark_model("gpt")
+    timed(log, "gpt", "1", 0.5, 0.5, 0.5)
+    timed(log, "ada", "1", 20)
+    found = progress(log)
+    assert (found.topics[0].timed, found.topics[0].seconds) == (1, 20.0)
+    assert [(work.assessor, work.is_model) for work in found.work] == [("ada", False), ("gpt", True)]
+
+
+def test_topics_that_are_given_to_somebody_are_their_work_before_they_begin(log: JudgmentLog) -> None:
+    with_pairs(log, 2, 5)
+    deal(log, ["ada", "bob"])
+    owner = {one.query: one.assessor for one in assignments(log)}
+    work = progress(log).work
+    assert [(one.query, one.assessor, one.judged, one.left, one.seconds) for one in work] == [
+        (query, owner[query], 0, 5, None) for query in ("1", "2")
+    ]
+
+
+def test_the_terminal_tells_pace_by_topic_and_by_assessor_on_a_topic(log: JudgmentLog) -> None:
+    with_pairs(log, 2, 6)
+    timed(log, "ada", "1", 30, 30, 30, 30, 36)
+    timed(log, "bob", "2", 36)
+    text = status_text(log, width=200)
+    assert re.search(r"^Topic +Pairs .* Left +Seconds +Hours left$", text, re.MULTILINE)
+    assert re.search(r"^1 +6 .* 1 +30\.0 +0\.0$", text, re.MULTILINE)
+    assert re.search(r"^2 +bob +1 +0 +0 +5 +36\.0 \(1\) +0\.1$", text, re.MULTILINE)  # rough: one was timed
+    found = json.loads(status_json(log))
+    assert [one["seconds"] for one in found["topics"]] == [30.0, 36.0]
+    assert [(one["assessor"], one["query"], one["timed"]) for one in found["work"]] == [
+        ("ada", "1", 5),
+        ("bob", "2", 1),
+    ]
 
 
 def test_gold_and_repeats_show_how_right_and_how_consistent_somebody_is(log: JudgmentLog) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import io
+import json
 import os
 import pty
 import re
@@ -19,13 +20,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from cranfield.collection import Document, Topic
 from cranfield.judging import Desk, JudgmentLog, Settings, export_qrels, open_log
 from cranfield.judging.keys import ACTIONS, BY_KEY
 from cranfield.judging.seat import AWAY
 from cranfield.judging.sitting import Sitting
-from cranfield.judging.terminal import _filled, columns, judge_by_lines, safe
+from cranfield.judging.terminal import _filled, _wrapped, columns, judge_by_lines, laid_out, safe
 from cranfield.judging.texts import Marker, Texts, matches
 from cranfield.pooling.pool import Pool, write_pool
 
@@ -139,6 +142,44 @@ def test_time_away_does_not_count(two_topics: JudgmentLog) -> None:
     assert event.active_ms == 3000 + AWAY * 1000 and event.shown_at is not None
 
 
+def test_what_was_taken_back_is_not_counted_and_what_was_judged_again_counts_once(two_topics: JudgmentLog) -> None:
+    at = sitting(two_topics)
+    low, *_, high = at.scale.grades
+    at.grade(high)
+    assert at.judged == 1
+    at.undo()
+    assert at.judged == 0
+    at.cannot()
+    at.skip()
+    assert at.judged == 0
+    at.grade(high)
+    at.back()
+    at.grade(low)
+    at.back()
+    at.note("hm")
+    assert at.judged == 1
+    at.undo()
+    at.undo()
+    assert at.judged == 1  # the first grade holds again
+    at.cannot()
+    assert at.judged == 0
+    at.undo()
+    assert at.judged == 1
+    at.undo()
+    assert at.judged == 0
+
+
+def test_to_take_back_what_an_earlier_sitting_did_counts_nothing(two_topics: JudgmentLog) -> None:
+    said(two_topics, "3", "3")
+    at = sitting(two_topics)
+    at.undo()
+    assert at.judged == 0
+    at.grade(at.scale.grades[0])
+    at.back()
+    at.grade(at.scale.grades[1])
+    assert at.judged == 1
+
+
 def test_words_are_found_whatever_their_endings() -> None:
     assert Marker(Topic("1", "the repair of tyres")).words(["Repaired tyre, the repairing of TYRES"]) == [
         "repaired",
@@ -147,12 +188,28 @@ def test_words_are_found_whatever_their_endings() -> None:
         "tyres",
     ]
     assert matches("a.b axb", "a.b") == [(0, 3)] and matches("abc", " ") == []
+    assert matches("a flat\n tyre", "flat  tyre") == [(2, 12)]
 
 
 def test_wide_characters_are_wrapped_by_their_width() -> None:
     lines = _filled("検索エンジンの評価は難しい and so on", 10)
     assert all(columns(line) <= 10 for line in lines)
     assert "".join(lines).replace(" ", "") == "検索エンジンの評価は難しいandsoon"
+
+
+@given(
+    text=st.text("ab \n\u3042\u00a0", max_size=60),
+    words=st.text("ab\u3042 ", min_size=1, max_size=5),
+    width=st.integers(2, 9),
+)
+def test_what_is_found_is_marked_wherever_lines_are_broken(text: str, words: str, width: int) -> None:
+    lines = _wrapped(text, width)
+    spans = matches(text, words)
+    found = laid_out(text, lines, spans)
+    marked = "".join(lines[number][first:last] for number in sorted(found) for first, last in found[number])
+    expected = "".join(text[first:last] for first, last in spans)
+    assert "".join(marked.split()) == "".join(expected.split())
+    assert bool(found) == bool(spans)
 
 
 def test_no_key_has_two_meanings() -> None:
@@ -242,9 +299,9 @@ def test_keys_act_at_once_on_a_screen(folder: Path, terminal: Terminal) -> None:
     terminal.press("hm2\x7f \u00e9\r", "Note saved.")
     terminal.press("/", "Find: ")
     terminal.press("tyre\x1b", "Note: hm")
-    terminal.press("?", "any key goes on")
-    terminal.press(" ", "any key goes on")
-    terminal.press("g", "q quit")  # any key closes the sheet, and does nothing else
+    terminal.press("?", "any other key goes on")
+    terminal.press(" ", "any other key goes on")
+    terminal.press("g", "q quit")  # it closes the sheet, and does nothing else
     terminal.press("\x1b[D", "This is the first document")
     terminal.press("x", "Saved: Cannot be judged.")
     terminal.press("0", "Topic 1 is done; this is topic 2.")
@@ -255,6 +312,65 @@ def test_keys_act_at_once_on_a_screen(folder: Path, terminal: Terminal) -> None:
         assert [one.note for one in log.judgments() if one.kind == "cannot"] == ["hm \u00e9"]
         assert {event.method for event in log.events()} == {"key"}
         assert set(export_qrels(log).qrels.to_dict()["1"].values()) == {0.0}
+
+
+def test_a_sheet_that_is_all_in_sight_is_closed_by_any_key(folder: Path) -> None:
+    (folder / "guidelines.txt").write_text("Read all of it.")
+    terminal = Terminal(folder, "--guidelines", "guidelines.txt")
+    try:
+        terminal.wait("q quit")
+        for key in (" ", "\x1b[B", "z"):
+            assert "scroll" not in terminal.press("g", "any key goes on")
+            terminal.press(key, "q quit")
+    finally:
+        terminal.close()
+
+
+def test_who_quits_is_told_of_the_end_only(terminal: Terminal) -> None:
+    terminal.wait("q quit")
+    terminal.press("h", "Nothing is marked.")
+    terminal.press("h", "Words of the topic are marked.")
+    terminal.press("3", "Saved: 3")
+    terminal.press("u", "Undone.")
+    os.write(terminal.fd, b"q")
+    assert terminal.ended() == 0
+    end = plain(terminal.read[terminal.read.rindex(b"\x1b[?1049l") :])
+    assert end.strip() == "0 documents judged; 'cranfield judgments export pool.judgments.db' writes qrels."
+
+
+def test_who_comes_when_everything_is_judged_is_told_so(folder: Path) -> None:
+    with open_log(folder / "pool.judgments.db") as log:
+        log.add_pool(folder / "pool.jsonl")
+        judge_everything(log, "ada")
+    terminal = Terminal(folder, "--assessor", "ada")
+    try:
+        assert terminal.ended() == 0
+        assert plain(terminal.read).startswith("Everything is judged.\r\n") and b"\x1b[?1049h" not in terminal.read
+    finally:
+        terminal.close()
+
+
+def test_a_phrase_is_found_where_the_screen_breaks_it(folder: Path) -> None:
+    text = "Pull the tyre off the rim. " * 40 + "\n" + "x" * 73 + " inner\ttube" + " y" * 400 + "検索" * 60
+    (folder / "documents.jsonl").write_text("".join(json.dumps({"_id": d, "text": text}) + "\n" for d in "ab"))
+    terminal = Terminal(folder)
+    try:
+        terminal.wait("q quit")
+        for words, said in (
+            ("pull  the", "Found 40 times: pull  the"),
+            ("inner tube", "Found once: inner tube"),
+            ("y検", "Found once: y検"),
+            ("zebra", "Found 0 times: zebra"),
+        ):
+            terminal.press("/", "Find: ")
+            terminal.press(f"{words}\r", said)
+        terminal.press("/", "Find: ")
+        start = len(terminal.read)
+        terminal.press("inner tube\r", "Found once")
+        marked = terminal.read[start:].decode()
+        assert "\x1b[7minner\x1b[0m" in marked and "\x1b[7mtube\x1b[0m" in marked
+    finally:
+        terminal.close()
 
 
 @pytest.mark.parametrize("ending", ["q", "\x03", "TERM", "HUP"])

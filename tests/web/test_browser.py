@@ -292,6 +292,120 @@ def test_on_a_phone_long_grades_wrap_and_nothing_is_covered(chromium: Any, tmp_p
     room.close()
 
 
+TYRES = [
+    {
+        "id": "LA010189-0001",
+        "title": "Mending a flat tyre by the road, without a stand",
+        "url": "https://example.org/tyres",
+        "text": "A flat\ntyre is mended by patching the tube. Take off the wheel and find the hole by ear. " * 40,
+    }
+]
+MENDING = [
+    {
+        "id": "1",
+        "title": "mending a flat tyre",
+        "description": "How do I mend a flat tyre of a bicycle on the road, without a workshop and with few tools?",
+        "narrative": "Repair is relevant, with patches or with a new tube. Documents that only sell tyres, or that "
+        "tell of racing, are not relevant. Tubeless tyres count if the repair is described step by step. " * 3,
+    }
+]
+
+
+@contextmanager
+def on_a_screen(chromium: Any, tmp_path: Path, width: int, height: int, **given: Any) -> Iterator[Any]:
+    """A document of usual length on the judging page, on a screen of some size; of phones, if it is a small one."""
+    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["LA010189-0001"]}, documents=TYRES, topics=MENDING))
+    is_phone = min(width, height) < 500
+    size = {"viewport": {"width": width, "height": height}, "has_touch": is_phone, "is_mobile": is_phone}
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, **size, **given) as page:
+        opened(page, address)
+        yield page
+    room.close()
+
+
+@pytest.mark.parametrize("size", [(320, 568), (667, 375), (844, 390), (360, 640), (390, 844), (1366, 640)])
+def test_a_third_of_any_screen_at_least_is_text_of_the_document(
+    chromium: Any, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    with on_a_screen(chromium, tmp_path, *size) as page:
+        text, bar = page.locator("#document .text").bounding_box(), page.locator(".bottom").bounding_box()
+        assert bar["y"] + bar["height"] <= size[1] + 1
+        assert bar["y"] - text["y"] >= size[1] / 3
+        assert text["width"] >= 280
+        title = page.locator(".topic h2").bounding_box()
+        assert 0 <= title["y"] and title["y"] + title["height"] <= bar["y"]  # and the topic is in sight
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+        note, more = page.locator('button[data-act="note"]'), page.locator(".acts .more")
+        assert note.is_visible() == (size[0] > 1000) and more.is_visible() == (size[0] < 1000)
+        if size[0] < 1000:
+            for button in page.locator(".bottom button:visible").all():
+                assert button.bounding_box()["height"] >= 40
+            more.tap()
+            assert note.is_visible()
+
+
+@pytest.mark.parametrize("size", [(320, 568), (667, 375), (390, 844), (1366, 640), (1280, 720)])
+def test_grades_have_their_definitions_on_any_screen(chromium: Any, tmp_path: Path, size: tuple[int, int]) -> None:
+    with on_a_screen(chromium, tmp_path, *size) as page:
+        if size == (320, 568):
+            assert page.locator(".grades small").first.is_visible()
+            page.locator(".acts .more").tap()  # the smallest cuts the longest short, and shows them whole when asked
+        told = page.evaluate(
+            "[...document.querySelectorAll('.grades .act')].map(one => { const small = one.querySelector('small');"
+            " return [one.innerText.split(/\\s+/).join(' '), parseFloat(getComputedStyle(small).fontSize),"
+            " small.scrollHeight - small.clientHeight, one.scrollHeight - one.clientHeight]; })"
+        )
+        assert [text for text, *_ in told] == GRADES
+        for _, letters, cut, over in told:
+            assert letters >= 12 and cut <= 0 and over <= 0
+
+
+@pytest.mark.parametrize("size", [(320, 568), (390, 844)])
+def test_a_topic_that_is_cut_short_says_so_and_is_a_tap_away(
+    chromium: Any, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    with on_a_screen(chromium, tmp_path, *size) as page:
+        more = page.locator(".topic .unfolds")
+        before = page.locator(".topic").bounding_box()["height"]
+        assert more.is_visible() and more.inner_text() == "More" and page.locator(".topic.cut").count() == 1
+        assert more.get_attribute("aria-expanded") == "false"
+        more.tap()
+        page.wait_for_function("before => document.querySelector('.topic').offsetHeight > before + 20", arg=before)
+        assert more.inner_text() == "Less" and more.get_attribute("aria-expanded") == "true"
+        page.locator(".about").evaluate("about => about.scrollTo(0, about.scrollHeight)")
+        page.wait_for_selector(".topic:not(.cut)")  # nothing is below
+        more.tap()
+        assert page.locator(".topic").bounding_box()["height"] == before
+
+
+def test_a_topic_that_fits_says_nothing_of_more(chromium: Any, folder: Path, room: Any) -> None:
+    phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+    for given in (phone, {}):
+        with serving(make_app(room=room, alone="ada")) as address, tab(chromium, **given) as page:
+            opened(page, address)
+            assert page.locator(".topic .unfolds").is_hidden() and page.locator(".topic.cut").count() == 0
+
+
+def test_texts_run_as_their_script_does_and_words_without_spaces_are_marked(chromium: Any, tmp_path: Path) -> None:
+    documents = [{"id": "d", "title": "دراجة", "text": "إصلاح الإطار\n我的自行车坏了，修理轮胎。C言語 tyre"}]
+    topics = [{"id": "1", "title": "自行车轮胎修理 دراجة", "description": "إصلاح", "narrative": "Repair."}]
+    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["d"]}, documents=documents, topics=topics))
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        assert page.locator("mark.word").all_inner_texts() == ["دراجة", "自行车", "修理", "轮胎"]
+        texts = page.locator("#document h1, .text, .topic p").all()
+        assert [one.evaluate("one => getComputedStyle(one).direction") for one in texts] == [
+            "rtl",
+            "ltr",
+            "ltr",
+            "rtl",
+            "rtl",
+        ]  # topic: description, narrative, id; document
+        page.goto(f"{address}/progress")
+        assert page.locator("#topics td[dir=auto]").inner_text().endswith("دراجة")
+    room.close()
+
+
 def test_by_touch_on_a_phone(chromium: Any, folder: Path, room: Any) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     with serving(make_app(room=room, alone="ada")) as address, tab(chromium, **phone) as page:

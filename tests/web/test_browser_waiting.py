@@ -150,6 +150,50 @@ def test_what_is_sought_is_found_across_pieces_and_over_words_of_the_topic(chrom
     room.close()
 
 
+def test_white_space_in_what_is_sought_stands_for_any(chromium: Any, tmp_path: Path) -> None:
+    text = "A flat\ntyre over a line. A flat tyre.\nA flat \t\n  TYRE and a (flat) tyre+ of flattyres"
+    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["d"]}, documents=[{"id": "d", "text": text}]))
+    count = "[...document.querySelectorAll('mark.found')].map(mark => mark.textContent)"
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        page.keyboard.press("/")
+        for sought, expected in (
+            ("flat tyre", ["flat\ntyre", "flat tyre", "flat \t\n  TYRE"]),
+            ("a  flat", ["A flat", "A flat", "A flat"]),
+            ("(flat) tyre+", ["(flat) tyre+"]),  # no regular expression
+            ("tyre ", ["tyre ", "TYRE "]),
+            (" tyre", ["\ntyre", " tyre", " TYRE", " tyre"]),
+            ("t.re", []),
+        ):
+            page.fill(".find input", sought)
+            assert page.evaluate(count) == expected, sought
+            total = len(expected)
+            assert page.locator(".find .quiet").inner_text() == f"{min(total, 1)} of {total}"
+        page.fill(".find input", "flat tyre")
+        for n in (2, 3, 1):
+            page.keyboard.press("Enter")
+            assert page.locator(".find .quiet").inner_text() == f"{n} of 3"
+            assert page.locator("mark.here").count() == 1
+        assert page.locator("#document .text").evaluate("text => text.textContent") == text
+    room.close()
+
+
+def test_white_space_by_the_million_is_sought_through_in_no_time(chromium: Any, tmp_path: Path) -> None:
+    long = {"id": "long", "text": "flat" + " " * 1_000_000 + "flat" + " " * 999_000 + "tyre"}
+    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["long"]}, documents=[long]))
+    timed = (
+        "word => { const field = document.querySelector('.find input'); field.value = word; const start ="
+        " performance.now(); field.dispatchEvent(new Event('input')); return performance.now() - start; }"
+    )
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        page.keyboard.press("/")
+        for word, count in (("flat tyre", 1), (" tyre", 1), ("flat ", 2), ("flat flat", 1), ("tyre flat", 0), (" ", 2)):
+            assert page.evaluate(timed, word) < 3_000, word
+            assert page.locator(".find .quiet").inner_text() == f"{min(count, 1)} of {count}", word
+    room.close()
+
+
 # Who judges, and which log
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.judging import Desk, Settings
+from cranfield.judging import Desk, Settings, Trace
 from cranfield.web.app import make_app
 from tests.web.conftest import client_of, judge_all, make_folder, room_in, signed_in, with_token, write_pairs
 
@@ -39,6 +39,27 @@ def test_progress_counts_and_agreement_is_there_for_coordinators(cora: Any) -> N
     assert found["agreement"]["percent"]["value"] == pytest.approx(3 / 9)
     html = cora.get("/progress").text
     assert "9 of 9 pairs judged" in html and "Same grade" in html and "6 to adjudicate" in html
+
+
+def test_pace_is_there_by_topic_and_by_assessor_on_a_topic(app: Any, room: Any) -> None:
+    desk = Desk(room.log, "ada")
+    for seconds in (10, 20, 30, 40, 50):
+        item = desk.next("1")
+        assert item is not None
+        desk.save("judge", "1", item.place, 1, trace=Trace(active_ms=1000 * seconds))
+    cora = signed_in(app, "cora")
+    found = cora.get("/progress.json").json()
+    one, two = found["topics"]
+    assert (one["left"], one["timed"], one["seconds"], one["per_hour"]) == (1, 5, 30.0, 120.0)
+    assert one["hours_left"] == pytest.approx(30 / 3600) and two["seconds"] is two["hours_left"] is None
+    (work,) = found["work"]
+    assert (work["assessor"], work["query"], work["judged"], work["left"], work["seconds"]) == ("ada", "1", 5, 1, 30.0)
+    html = cora.get("/progress").text
+    topics, works = (html.split(f'id="{name}"')[1].split("</table>")[0] for name in ("topics", "work"))
+    for table in (topics, works):
+        assert "Seconds each" in table and ">30.0</td>" in table and "Hours left" in table and ">&lt; 0.1</td>" in table
+    assert ">120</td>" in works  # an hour
+    assert signed_in(app, "ada").get("/progress.json").status_code == 403
 
 
 def test_agreement_is_worked_out_anew_when_something_was_judged(cora: Any, room: Any) -> None:

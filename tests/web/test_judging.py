@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +16,10 @@ from cranfield.errors import InputError
 from cranfield.judging import export_qrels, open_log
 from cranfield.lab.index import build
 from cranfield.web.app import make_app
+from cranfield.web.judge.room import Room
 from cranfield.web.serving import set_up
 from cranfield.workspace import Adaptive, open_workspace
-from tests.web.conftest import client_of, judge_all, make_folder, room_in, signed_in, with_token
+from tests.web.conftest import DOCUMENTS, client_of, judge_all, make_folder, room_in, signed_in, with_token
 
 
 def go_on(client: Any, query: str | None = None) -> Any:
@@ -211,9 +215,108 @@ def test_a_judge_searches_for_more_and_it_is_recorded(folder: Path) -> None:
     room.close()
 
 
-def test_without_an_index_there_is_no_search(alone: Any) -> None:
-    assert not alone.get("/api/judging").json()["search"]
-    assert alone.post("/api/judging/search", json={"query": "1", "words": "tyre"}).status_code == 404
+def test_without_an_index_one_is_made_to_search_in(folder: Path) -> None:
+    with opened_room(folder) as (room, alone):
+        assert alone.get("/api/judging").json()["search"]
+        early = alone.post("/api/judging/search", json={"query": "1", "words": "big tyre"})
+        assert early.status_code == 503 and "still being made" in early.json()["error"]
+        finder_of(room).wait(60)
+        assert search_for(alone, "big tyre")[0] == "page"
+        assert [event.kind for event in room.log.events()] == ["search"]  # what found nothing yet is none
+        assert room.notes == []
+    (made,) = (folder / ".cranfield" / "search").iterdir()
+    assert (made / "index.json").exists() and not (folder / "index").exists()
+    with opened_room(folder) as (_, alone):  # the next time it is there
+        assert search_for(alone, "big tyre")[0] == "page"
+    (folder / "documents.jsonl").write_text(json.dumps({"id": "new", "text": "zebra crossing"}) + "\n")
+    with opened_room(folder) as (room, alone):  # other documents, another index, and the old one goes
+        finder_of(room).begin()
+        finder_of(room).wait(60)
+        assert search_for(alone, "zebra") == ["new"]
+    assert len(list((folder / ".cranfield" / "search").iterdir())) == 1
+
+
+def test_a_served_workbench_begins_to_make_the_index_by_itself(folder: Path) -> None:
+    room = room_in(folder)
+    with client_of(make_app(room=room, alone="ada")):
+        finder_of(room).wait(60)
+    assert [(place / "index.json").exists() for place in (folder / ".cranfield" / "search").iterdir()] == [True]
+
+
+def test_a_server_that_ends_leaves_no_half_made_index(folder: Path) -> None:
+    with opened_room(folder) as (room, _):
+        finder_of(room).begin()
+    finder_of(room).wait(60)
+    assert all((place / "index.json").exists() for place in (folder / ".cranfield" / "search").glob("*"))
+
+
+def test_of_many_documents_no_index_is_made_and_the_command_that_makes_it_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cranfield.web.judge.searching.MOST", len(DOCUMENTS) - 1)
+    bench = set_up(str(folder), assessor="ada")
+    (note,) = bench.notes
+    command = note.partition("cranfield index ")[2].split()
+    with client_of(bench.app) as client:
+        alone = with_token(client)
+        assert not alone.get("/api/judging").json()["search"]
+        assert note in alone.get("/plan.json").json()["notes"]
+        told = alone.post("/api/judging/search", json={"query": "1", "words": "tyre"})
+        assert told.status_code == 404 and "cranfield index" in told.json()["error"]
+        assert not (folder / ".cranfield" / "search").exists()
+        done = CliRunner().invoke(commands, ["index", *command])  # as it is named, it works, and at once
+        assert done.exit_code == 0, done.output
+        assert alone.get("/api/judging").json()["search"] and search_for(alone, "big tyre")[0] == "page"
+        assert alone.get("/plan.json").json()["notes"] == []
+
+
+def test_an_index_that_cannot_be_made_or_read_says_so(folder: Path) -> None:
+    with opened_room(folder) as (room, alone):
+        (folder / "documents.jsonl").unlink()  # after its texts were taken up
+        finder_of(room).begin()
+        finder_of(room).wait(60)
+        assert not alone.get("/api/judging").json()["search"]
+        assert "could not be made" in room.notes[0] and "documents.jsonl" in room.notes[0]
+
+
+def test_a_damaged_index_is_made_anew(folder: Path) -> None:
+    for _ in range(2):
+        with opened_room(folder) as (room, alone):
+            finder_of(room).begin()
+            finder_of(room).wait(60)
+            assert search_for(alone, "big tyre")[0] == "page"
+        (made,) = (folder / ".cranfield" / "search").iterdir()
+        (made / "lengths.npy").write_bytes(b"")
+
+
+@pytest.mark.parametrize("judging", ["search = false", ""])
+def test_where_there_is_nothing_to_search_there_is_no_search(tmp_path: Path, judging: str) -> None:
+    folder = make_folder(tmp_path / "w", judging)
+    if not judging:
+        text = (folder / "cranfield.toml").read_text()
+        (folder / "cranfield.toml").write_text(text.replace('documents = "documents.jsonl"\n', ""))
+    with opened_room(folder) as (room, alone):
+        room.begin_search()
+        assert not alone.get("/api/judging").json()["search"] and room.notes == []
+        assert alone.post("/api/judging/search", json={"query": "1", "words": "tyre"}).status_code == 404
+    assert not (folder / ".cranfield" / "search").exists()
+
+
+@contextmanager
+def opened_room(folder: Path) -> Iterator[tuple[Room, Any]]:
+    room = room_in(folder)
+    yield room, with_token(client_of(make_app(room=room, alone="ada")))
+    room.close()
+
+
+def finder_of(room: Room) -> Any:
+    return room._search
+
+
+def search_for(client: Any, words: str) -> list[str]:
+    answer = client.post("/api/judging/search", json={"query": "1", "words": words})
+    assert answer.status_code == 200, answer.text
+    return [one["doc"] for one in answer.json()["found"]]
 
 
 def test_a_growing_pool_extends_the_queue_as_judgments_arrive(tmp_path: Path) -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from importlib.resources import files
 from pathlib import Path
 
 import click
 
-from cranfield.cli.options import echo
+from cranfield.cli.options import echo, program
 
 
 @click.command(name="demo")
@@ -44,5 +45,6 @@ def command(path: bool, output: str | None, quiet: bool) -> None:
     if any(event.output == report and event.state in ("made", "unchanged") for event in events):
         echo(f"Open {(folder / report).resolve().as_uri()} in a browser.\n")
     if not quiet:
-        click.echo(f"Judge and explore in the browser with: cranfield serve {folder}", err=True)
-        click.echo(f"Change {folder / FILE} and go on with: cranfield experiment {folder}", err=True)
+        call, place = program(), shlex.quote(str(folder))
+        click.echo(f"Judge and explore in the browser with: {call} serve {place}", err=True)
+        click.echo(f"Change {folder / FILE} and go on with: {call} experiment {place}", err=True)

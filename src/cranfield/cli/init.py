@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
+
 import click
 
-from cranfield.cli.options import echo
+from cranfield.cli.options import echo, program
 
 
 @click.command(name="init")
@@ -45,4 +47,5 @@ def command(
     )
     echo(f"{workspace.file}\n")
     if workspace.systems:
-        click.echo(f"Next: cranfield experiment {folder}, then cranfield serve {folder}", err=True)
+        call, place = program(), shlex.quote(folder)
+        click.echo(f"Next: {call} experiment {place}, then {call} serve {place}", err=True)

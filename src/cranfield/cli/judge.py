@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +12,7 @@ from cranfield.cli.options import on_terminal, progress
 from cranfield.errors import InputError
 
 if TYPE_CHECKING:
+    from cranfield.collection import Topic
     from cranfield.judging import JudgmentLog
     from cranfield.judging.texts import Texts
     from cranfield.workspace import Adaptive
@@ -81,7 +82,7 @@ def command(
     In lines, a text stands behind its key: n too short to tell
 
     With --adaptive the pool grows: when the documents of a topic are judged, a strategy of `cranfield pool` takes more
-    out of the runs, guided by the judgments so far.
+    out of the runs, guided by the judgments so far. Topics are those of the pool, or if it is empty, of --topics.
 
     With --adjudicate, documents are shown whose judges disagree, with the grades that were given, without names. A
     digit decides: this grade wins over every rule.
@@ -99,6 +100,7 @@ def command(
     from cranfield.judging.settling import Settling
     from cranfield.judging.sitting import Sitting
     from cranfield.judging.terminal import has_screen, run
+    from cranfield.lab.collections import topics_from
     from cranfield.report.judging import after_adjudicating, after_sitting
 
     if names and not adjudicates:
@@ -108,9 +110,10 @@ def command(
         raise InputError("--adaptive and --run go together: a pool that grows is fed by runs.")
     with opened(place or log_beside(pool), grades, guidelines) as log:
         log.add_pool(pool)
-        feed, more = (None, []) if growing is None else fed_by(log, runs, growing)
+        asked = topics_from(topics, topics_format)
+        feed, more = (None, []) if growing is None else fed_by(log, runs, growing, {topic.id for topic in asked})
         docs = [*(pair.doc for pair in log.pairs()), *more]
-        texts = read_texts(topics, documents, topics_format, log.topics(), docs, quiet)
+        texts = read_texts(asked, documents, log.topics(), docs, quiet)
         is_plain = plain or not has_screen(sys.stdin, sys.stdout)
         who, method = assessor or _user(), "line" if is_plain else "key"
         seat: Seat = (
@@ -138,17 +141,19 @@ def adaptive_of(strategy: str | None, depth: int | None, budget: int | None, bat
     return None
 
 
-def fed_by(log: JudgmentLog, files: Sequence[str], wanted: Adaptive) -> tuple[Callable[[str], int], list[str]]:
-    """What feeds a pool out of runs, and all documents that it may come to."""
+def fed_by(
+    log: JudgmentLog, files: Sequence[str], wanted: Adaptive, topics: Container[str]
+) -> tuple[Callable[[str], int], list[str]]:
+    """What feeds a pool out of runs, and all documents that it may come to; the topics of an empty pool are these."""
     from cranfield.judging.adaptive import growing
     from cranfield.pooling import ranked_lists
     from cranfield.pooling.lists import named_runs
     from cranfield.pooling.reading import read_runs
 
     runs = list(progress(read_runs(files), len(files), "reading runs"))
-    docs = [doc for own in ranked_lists(named_runs(runs), wanted.depth).values() for doc in own.ranks]
-    feed = growing(log, runs, wanted.strategy, wanted.depth, wanted.budget, wanted.batch, log.settings.seed)
-    return feed, docs
+    feed = growing(log, runs, wanted.strategy, wanted.depth, wanted.budget, wanted.batch, log.settings.seed, topics)
+    lists, judged = ranked_lists(named_runs(runs), wanted.depth), set(log.topics())
+    return feed, [doc for query, own in lists.items() if query in judged for doc in own.ranks]
 
 
 def log_beside(pool: str) -> str:
@@ -186,14 +191,14 @@ def guidelines_in(file: str) -> str:
 
 
 def read_texts(
-    topics: str, documents: str, topics_format: str | None, queries: Sequence[str], docs: Sequence[str], quiet: bool
+    topics: Sequence[Topic], documents: str, queries: Sequence[str], docs: Sequence[str], quiet: bool
 ) -> Texts:
     """The texts of what is to be judged; what has none is named."""
     from cranfield.judging.texts import Texts
-    from cranfield.lab.collections import open_collection, topics_from
+    from cranfield.lab.collections import open_collection
 
     found = progress(open_collection(documents).documents(), None, "reading documents")
-    texts = Texts.of(topics_from(topics, topics_format), found, docs)
+    texts = Texts.of(topics, found, docs)
     if docs and not texts.documents:
         raise InputError("none of the documents of the pool is among these. Are the ids the same?", documents)
     if not quiet:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -169,6 +171,28 @@ def width() -> int:
     import shutil
 
     return max(80, shutil.get_terminal_size().columns)
+
+
+def program() -> str:
+    """What this command is called where it is typed: its path, if PATH leads to another one or to none."""
+    own = sys.argv[0] if os.path.basename(sys.argv[0]) == "cranfield" else _beside_python("cranfield")
+    if not os.path.isfile(own):
+        return f"{_typed(sys.executable)} -m cranfield"
+    found = shutil.which("cranfield")
+    return "cranfield" if found is not None and os.path.samefile(found, own) else _typed(own)
+
+
+def _beside_python(name: str) -> str:
+    return os.path.join(os.path.dirname(sys.executable), name)
+
+
+def _typed(path: str) -> str:
+    """A program as it is typed in this folder."""
+    absolute, here = os.path.abspath(path), os.getcwd()
+    if not absolute.startswith(os.path.join(here, "")):
+        return shlex.quote(absolute)
+    inside = os.path.relpath(absolute, here)
+    return shlex.quote(inside if os.sep in inside else os.path.join(os.curdir, inside))
 
 
 def echo(*texts: str) -> None:

@@ -56,6 +56,7 @@ def command(
     from cranfield.judging import open_log, read_scale
     from cranfield.judging.packet import packet, places_by_chance, places_of
     from cranfield.judging.scale import USUAL
+    from cranfield.lab.collections import topics_from
     from cranfield.opening import writing
     from cranfield.pooling.pool import read_pool
     from cranfield.wording import counted, listed
@@ -79,9 +80,8 @@ def command(
     if unknown:
         raise InputError(f"nothing to judge for topic {listed(unknown)}; there is for {listed(places, 3)}.", pool)
     chosen = {query: own for query, own in places.items() if not wanted or query in wanted}
-    texts = read_texts(
-        topics, documents, topics_format, list(chosen), [d for own in chosen.values() for _, d in own], quiet
-    )
+    docs = [doc for own in chosen.values() for _, doc in own]
+    texts = read_texts(topics_from(topics, topics_format), documents, list(chosen), docs, quiet)
     made = packet(chosen, texts, assessor=assessor, scale=scale, guidelines=text, seed=seed, title=title)
     content = made.html.encode()
     with writing(output) as out:

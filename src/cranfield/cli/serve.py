@@ -91,6 +91,8 @@ def command(
         if not quiet:
             if bench.signs_in and not bench.doors.is_local and not is_secure:
                 click.echo("Warning: passwords go over the network in the open; see --certificate.", err=True)
+            for note in bench.notes:
+                click.echo(f"Note: {note}", err=True)
             click.echo("Ctrl-C ends it; what is confirmed is saved.", err=True)
         run(bench, [socket], certificate, key, behind_proxy)
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections import deque
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +20,13 @@ PATIENCE = 0.5  # seconds that a step waits before it is worth while to start an
 
 
 class Crew:
-    """Up to so many processes, started when there is work for them."""
+    """Up to so many processes, started when there is work for them; `nice` ones stand back behind others."""
 
-    def __init__(self, folder: Path, jobs: int, patience: float = PATIENCE) -> None:
+    def __init__(self, folder: Path, jobs: int, patience: float = PATIENCE, nice: int = 0) -> None:
         self.folder = folder
         self.jobs = jobs
         self.patience = patience
+        self.nice = nice
         self._waiting: deque[dict[str, Any]] = deque()
         self._workers: list[_Worker] = []
         self._heard: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]] = queue.SimpleQueue()
@@ -65,7 +67,7 @@ class Crew:
             if worker is None:
                 if self._workers and (len(self._workers) >= self.jobs or not self._is_worth_while()):
                     return
-                worker = _Worker(self.folder, self._heard)
+                worker = _Worker(self.folder, self._heard, self.nice)
                 self._workers.append(worker)
             worker.take(self._waiting.popleft())
 
@@ -78,7 +80,9 @@ class Crew:
 class _Worker:
     """A process, and what it is busy with."""
 
-    def __init__(self, folder: Path, heard: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]]) -> None:
+    def __init__(
+        self, folder: Path, heard: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]], nice: int = 0
+    ) -> None:
         self.task: dict[str, Any] | None = None
         self.since: float | None = None  # when it was ready for, or given, what it is busy with
         # -P: what lies in the folder is no module of ours
@@ -89,6 +93,9 @@ class _Worker:
             )
         except OSError as error:
             raise CranfieldError(f"{sys.executable} cannot be started: {error.strerror or error}.") from None
+        if nice:
+            with suppress(OSError, AttributeError):  # not everywhere; then it is as any other
+                os.setpriority(os.PRIO_PROCESS, self.process.pid, nice)
         self.listener = threading.Thread(target=self._listen, args=(heard,), daemon=True)
         self.listener.start()
 

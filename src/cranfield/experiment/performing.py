@@ -69,7 +69,7 @@ def plan(workspace: Workspace, *, force: bool = False) -> list[Planned]:
         why = _reason(store, step, known, made, force)
         if why is not None:
             made.update(step.outputs)
-        else:
+        elif not store.has_own_pool(step):
             known.update(store.digests(step))
         if not step.vouches:
             planned.append(Planned(step.name, why))
@@ -153,6 +153,8 @@ class _Digests(dict[str, str]):
 
 def _reason(store: Store, step: Step, known: _Digests, made: set[str], force: bool) -> str | None:
     """Why a step would be taken, as far as that can be told before others are."""
+    if not force and store.has_own_pool(step):
+        return None
     first = next((name for name in step.uses if name in made), None)
     if first is not None:
         return f"made of {first}"
@@ -204,6 +206,9 @@ class _Course:
         lost = [name for name in step.uses if name in self.lost]
         if lost:
             yield self._without(step, "left", f"it is made of {listed(lost, 3)}, which could not be made")
+            return
+        if not self.force and self.store.has_own_pool(step):
+            yield self._without(step, "left", "there is one already that this experiment did not make; it is kept")
             return
         try:
             stamp = self.store.stamp(step, self.digests)

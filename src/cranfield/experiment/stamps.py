@@ -93,6 +93,10 @@ class Store:
         assert old is not None
         return dict(old["outputs"])
 
+    def has_own_pool(self, step: Step) -> bool:
+        """Whether a pool is there that somebody else chose: it may be judged by now, and is kept."""
+        return step.kind == "pool" and not self._stamp_file(step).exists() and (self.folder / step.name).is_file()
+
     def refuse_foreign(self, step: Step, force: bool) -> None:
         """Nothing is put where something stands that is not ours; where it is a folder, not even by force."""
         if self._stamp_file(step).exists():

@@ -71,14 +71,7 @@ def without_baseline(workspace: Workspace, there: Container[str]) -> list[str]:
 def _searching(workspace: Workspace, collection: Collection) -> Iterator[Step]:
     index = collection.path("index")
     if any(isinstance(system, Search) for system in workspace.systems):
-        source, inputs = _source(collection, "documents")
-        settings = {
-            "source": source,
-            "fields": list(collection.index.fields),
-            "stemmer": collection.index.stemmer,
-            "stop_words": collection.index.stop_words,
-        }
-        yield Step("index", (index,), settings, inputs)
+        yield Step("index", (index,), index_settings(collection), _source(collection, "documents")[1])
     for system in workspace.systems:
         output = workspace.run_file(system, collection)
         about = {"tag": system.name, "about": _about(workspace, collection)}
@@ -92,6 +85,16 @@ def _searching(workspace: Workspace, collection: Collection) -> Iterator[Step]:
             yield _fusion(workspace, collection, system, output, about)
         elif isinstance(system, Engine):
             yield _engine(workspace, collection, system, output, about)
+
+
+def index_settings(collection: Collection) -> dict[str, Any]:
+    """What an index is made of, and how."""
+    return {
+        "source": _source(collection, "documents")[0],
+        "fields": list(collection.index.fields),
+        "stemmer": collection.index.stemmer,
+        "stop_words": collection.index.stop_words,
+    }
 
 
 def _search(

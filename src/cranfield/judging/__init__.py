@@ -31,7 +31,7 @@ from cranfield.judging.events import KINDS, Event, State, Trace
 from cranfield.judging.exporting import Disagreement, Exported, export_qrels, write_history
 from cranfield.judging.importing import Imported, import_judgments
 from cranfield.judging.log import Judgment, JudgmentLog, Pair, open_log
-from cranfield.judging.progress import AssessorProgress, Progress, TopicProgress, agreement, progress
+from cranfield.judging.progress import AssessorProgress, Progress, TopicProgress, WorkProgress, agreement, progress
 from cranfield.judging.scale import Grade, Scale, read_scale
 from cranfield.judging.settings import Settings
 
@@ -61,6 +61,7 @@ __all__ = [
     "TopicProgress",
     "TopicState",
     "Trace",
+    "WorkProgress",
     "adjudicate",
     "agreement",
     "assign",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from typing import Any, Protocol
 
 from cranfield.errors import InputError
@@ -65,17 +65,19 @@ def growing(
     budget: int | None = None,
     batch: int | None = None,
     seed: int = 1,
+    topics: Container[str] | None = None,
 ) -> Callable[[str], int]:
     """What a pool of some runs grows by while it is judged, for `Desk(feed=…)`.
 
-    A topic that is in no pool begins with what the strategy asks for first.
+    The topics are those of the pool. Where it is empty they are those of the runs, as far as they are among `topics`,
+    and begin with what the strategy asks for first.
     """
     askers = askers_of(runs, strategy, depth, seed)
     feed = feeder(log, askers, budget, batch)
-    known = set(log.topics())
-    for query in askers:
-        if query not in known:
-            feed(query)
+    if not log.topics():
+        for query in askers:
+            if topics is None or query in topics:
+                feed(query)
     return feed
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from statistics import median
 from typing import Any
 
-from cranfield.judging.assignment import assignments
+from cranfield.judging.assignment import Assignment, assignments
 from cranfield.judging.database import Connection
 from cranfield.judging.log import Judgment, JudgmentLog
 from cranfield.judging.order import unlaid
@@ -13,11 +15,39 @@ from cranfield.judging.settings import load_settings
 from cranfield.records import record
 
 PAUSE_MS = 300_000  # longer than this is not looking at a document but something else
+FEW = 5  # timed judgments, below which a pace is rough
+
+Work = tuple[str, str]  # of an assessor, on a topic
+
+
+@record
+class Pace:
+    """How fast judging goes: the median of the active times, pauses left out.
+
+    >>> Pace.of([12_000, 20_000, 16_000])
+    Pace(timed=3, seconds=16.0)
+    """
+
+    timed: int = 0  # judgments whose time is known
+    seconds: float | None = None  # for one judgment
+
+    @classmethod
+    def of(cls, times: Sequence[int]) -> Pace:
+        """The pace of judgments that took so many milliseconds."""
+        return cls(len(times), median(times) / 1000) if times else cls()
+
+    @property
+    def per_hour(self) -> float | None:
+        return 3600 / self.seconds if self.seconds else None
+
+    def hours_for(self, judgments: int | None) -> float | None:
+        """How long some more take; None where that, or the pace, is not known."""
+        return judgments * self.seconds / 3600 if self.seconds and judgments is not None else None
 
 
 @record
 class TopicProgress:
-    """How far a topic is."""
+    """How far a topic is, and how fast."""
 
     query: str
     pairs: int
@@ -27,6 +57,11 @@ class TopicProgress:
     adjudicated: int
     relevant: int  # with some grade above the lowest
     cannot: int  # that somebody could not judge
+    left: int = 0  # judgments that its pairs are still to get
+    timed: int = 0  # judgments by people whose time is known: of fewer than FEW, the pace is rough
+    seconds: float | None = None  # for one judgment, the median
+    per_hour: float | None = None
+    hours_left: float | None = None  # of work, for whoever does it
 
 
 @record
@@ -40,6 +75,7 @@ class AssessorProgress:
     cannot: int
     skipped: int
     left: int | None  # in assigned topics, or in all where none is assigned; None for who has nothing to do
+    timed: int  # judgments whose time is known: of fewer than FEW, the pace is rough
     seconds: float | None  # for one judgment, the median
     per_hour: float | None
     hours_left: float | None
@@ -49,12 +85,29 @@ class AssessorProgress:
 
 
 @record
+class WorkProgress:
+    """How far an assessor is with a topic that is theirs or that they began, and how fast."""
+
+    assessor: str
+    is_model: bool
+    query: str
+    judged: int
+    cannot: int
+    skipped: int
+    left: int
+    timed: int
+    seconds: float | None
+    per_hour: float | None
+    hours_left: float | None
+
+
+@record
 class Progress:
     """How far judging is."""
 
     topics: tuple[TopicProgress, ...]
     assessors: tuple[AssessorProgress, ...]
-    wanted: int = 0  # judgments that are still to be made, over all topics
+    work: tuple[WorkProgress, ...] = ()  # of each assessor on each topic, in the order of topics
     is_dealt: bool = False  # whether topics are given to people
 
     @property
@@ -68,6 +121,11 @@ class Progress:
             return max((one.hours_left for one in own if one.hours_left is not None), default=None)
         pace = sum(one.per_hour for one in own if one.per_hour is not None)
         return self.wanted / pace if pace else None
+
+    @property
+    def wanted(self) -> int:
+        """Judgments that are still to be made, over all topics."""
+        return sum(topic.left for topic in self.topics)
 
     @property
     def pairs(self) -> int:
@@ -88,7 +146,17 @@ class Progress:
 
 def progress(log: JudgmentLog) -> Progress:
     """How far every topic and every assessor is. Gold pairs and repeats are counted apart."""
-    return Progress(log.read(_topics), _assessors(log), log.read(_wanted), log.read(_is_dealt))
+    judged, given, models = log.judgments(), assignments(log), log.models()
+    times, left, begun = log.read(_times), log.read(_left), log.read(_begun)
+    owners = {(one.assessor, one.query) for one in given} | begun | {(one.assessor, one.query) for one in judged}
+    topics = log.read(lambda at: _topics(at, _together(times, 1, leaving_out=models)))
+    number = {topic.query: i for i, topic in enumerate(topics)}
+    return Progress(
+        topics,
+        _assessors(log.assessors(), judged, given, models, times, left),
+        _work(sorted(owners, key=lambda work: (number[work[1]], work[0])), judged, models, times, left),
+        log.read(_is_dealt),
+    )
 
 
 def agreement(log: JudgmentLog, rel: float = 1.0, resamples: int = 0) -> dict[str, Any]:
@@ -120,14 +188,15 @@ def plain_judgments(judgments: Sequence[Judgment]) -> list[Judgment]:
     return [one for one in judgments if one.kind == "judge" and not one.again and one.gold is None]
 
 
-def _topics(at: Connection) -> tuple[TopicProgress, ...]:
+def _topics(at: Connection, pace: Mapping[str, Pace]) -> tuple[TopicProgress, ...]:
     settings = load_settings(at)
     rows = at.rows(
         """
         SELECT t.query, COUNT(p.pair), SUM(CASE WHEN p.judged > 0 THEN 1 ELSE 0 END),
             SUM(CASE WHEN p.judged >= p.wanted THEN 1 ELSE 0 END),
             SUM(CASE WHEN p.spread > 0 AND p.spread >= ? THEN 1 ELSE 0 END),
-            SUM(CASE WHEN p.spread > 0 AND p.spread >= ? AND p.adjudicated IS NOT NULL THEN 1 ELSE 0 END)
+            SUM(CASE WHEN p.spread > 0 AND p.spread >= ? AND p.adjudicated IS NOT NULL THEN 1 ELSE 0 END),
+            SUM(CASE WHEN p.judged < p.wanted THEN p.wanted - p.judged ELSE 0 END)
         FROM topics t LEFT JOIN pairs p ON p.query = t.query AND p.gold IS NULL
         GROUP BY t.query, t.number ORDER BY t.number
         """,
@@ -146,8 +215,10 @@ def _topics(at: Connection) -> tuple[TopicProgress, ...]:
             adjudicated=int(adjudicated or 0),
             relevant=relevant.get(query, 0),
             cannot=cannot.get(query, 0),
+            left=int(left or 0),
+            **_figures(pace.get(query, Pace()), int(left or 0)),
         )
-        for query, pairs, judged, complete, disputed, adjudicated in rows
+        for query, pairs, judged, complete, disputed, adjudicated, left in rows
     )
 
 
@@ -162,24 +233,44 @@ def _count_pairs(at: Connection, condition: str, value: object) -> dict[str, int
     return {query: int(n) for query, n in rows}
 
 
-def _assessors(log: JudgmentLog) -> tuple[AssessorProgress, ...]:
-    judged: dict[str, list[Judgment]] = {name: [] for name in log.assessors()}
-    for one in log.judgments():
-        judged.setdefault(one.assessor, []).append(one)
-    pace, left, models = log.read(_pace), log.read(_left), log.models()
-    given: dict[str, set[str]] = {}
-    for one_assignment in assignments(log):
-        given.setdefault(one_assignment.assessor, set()).add(one_assignment.query)
+def _figures(pace: Pace, left: int | None) -> dict[str, Any]:
+    """A pace, and what is left at it, as all three kinds of progress tell them."""
+    return {
+        "timed": pace.timed,
+        "seconds": pace.seconds,
+        "per_hour": pace.per_hour,
+        "hours_left": pace.hours_for(left),
+    }
+
+
+def _assessors(
+    names: Sequence[str],
+    judged: Sequence[Judgment],
+    given: Sequence[Assignment],
+    models: Collection[str],
+    times: Mapping[Work, Sequence[int]],
+    left: Mapping[Work, int],
+) -> tuple[AssessorProgress, ...]:
+    own: dict[str, list[Judgment]] = {name: [] for name in names}
+    for one in judged:
+        own.setdefault(one.assessor, []).append(one)
+    assigned: dict[str, set[str]] = {}
+    for one_assignment in given:
+        assigned.setdefault(one_assignment.assessor, set()).add(one_assignment.query)
+    sums: dict[str, int] = {}
+    for (name, _), n in left.items():
+        sums[name] = sums.get(name, 0) + n
+    pace = _together(times, 0)
     return tuple(
-        _assessor(name, own, pace.get(name), left.get(name), given.get(name), name in models)
-        for name, own in judged.items()
+        _assessor(name, mine, pace.get(name, Pace()), sums.get(name), assigned.get(name), name in models)
+        for name, mine in own.items()
     )
 
 
 def _assessor(
     name: str,
     own: Sequence[Judgment],
-    seconds: float | None,
+    pace: Pace,
     left: int | None,
     assigned: set[str] | None,
     is_model: bool,
@@ -196,52 +287,93 @@ def _assessor(
         cannot=sum(one.kind == "cannot" for one in plain),
         skipped=sum(one.kind == "skip" for one in plain),
         left=left,
-        seconds=seconds,
-        per_hour=3600 / seconds if seconds else None,
-        hours_left=left * seconds / 3600 if seconds and left is not None else None,
+        **_figures(pace, left),
         gold=(sum(one.grade == one.gold for one in gold), len(gold)),
         repeats=(sum(one.grade == first[one.query, one.doc] for one in again), len(again)),
         last_at=max((one.recorded_at for one in own), default=None),
     )
 
 
-def _pace(at: Connection) -> dict[str, float]:
-    """Seconds for one judgment by assessor: the median of the active times, pauses left out."""
-    times: dict[str, list[int]] = {}
-    for name, ms in at.rows(
-        "SELECT assessor, active_ms FROM events WHERE kind = 'judge' AND active_ms > 0 AND active_ms <= ?", PAUSE_MS
+def _work(
+    owners: Sequence[Work],
+    judged: Sequence[Judgment],
+    models: Collection[str],
+    times: Mapping[Work, Sequence[int]],
+    left: Mapping[Work, int],
+) -> tuple[WorkProgress, ...]:
+    counts: dict[Work, Counter[str]] = {owner: Counter() for owner in owners}
+    for one in judged:
+        if not one.again and one.gold is None:
+            counts[one.assessor, one.query][one.kind] += 1
+    return tuple(
+        WorkProgress(
+            assessor=name,
+            is_model=name in models,
+            query=query,
+            judged=kinds["judge"],
+            cannot=kinds["cannot"],
+            skipped=kinds["skip"],
+            left=left.get((name, query), 0),
+            **_figures(Pace.of(times.get((name, query), ())), left.get((name, query), 0)),
+        )
+        for (name, query), kinds in counts.items()
+    )
+
+
+def _together(
+    times: Mapping[Work, Sequence[int]], by: int, leaving_out: Collection[str] = frozenset()
+) -> dict[str, Pace]:
+    """Paces by assessor (0) or by topic (1)."""
+    found: dict[str, list[int]] = {}
+    for work, own in times.items():
+        if work[0] not in leaving_out:
+            found.setdefault(work[by], []).extend(own)
+    return {name: Pace.of(own) for name, own in found.items()}
+
+
+def _times(at: Connection) -> dict[Work, list[int]]:
+    """How many milliseconds judgments took, pauses left out."""
+    times: dict[Work, list[int]] = {}
+    for name, query, ms in at.rows(
+        """
+        SELECT assessor, query, active_ms FROM events
+        WHERE kind = 'judge' AND query IS NOT NULL AND active_ms > 0 AND active_ms <= ?
+        """,
+        PAUSE_MS,
     ):
-        times.setdefault(name, []).append(ms)
-    return {name: sorted(own)[len(own) // 2] / 1000 for name, own in times.items()}
+        times.setdefault((name, query), []).append(ms)
+    return times
 
 
-def _wanted(at: Connection) -> int:
-    """Judgments that pairs are still to get."""
-    return int(at.value("SELECT COALESCE(SUM(wanted - judged), 0) FROM pairs WHERE gold IS NULL AND judged < wanted"))
+def _begun(at: Connection) -> set[Work]:
+    return {(name, query) for name, query in at.rows("SELECT assessor, query FROM orders")}
 
 
 def _is_dealt(at: Connection) -> bool:
     return at.value("SELECT 1 FROM assignments LIMIT 1") is not None
 
 
-def _left(at: Connection) -> dict[str, int]:
-    """What is left for each assessor: of topics that were begun, and of those that were not.
+def _left(at: Connection) -> dict[Work, int]:
+    """What is left for each assessor of each topic: of topics that were begun, and of those that were not.
 
     Where nothing is assigned to anybody, whoever has begun may judge every topic.
     """
     begun = at.rows(
-        "SELECT assessor, SUM(CASE WHEN status IN ('open', 'waiting') THEN 1 ELSE 0 END) FROM places GROUP BY assessor"
+        """
+        SELECT assessor, query, SUM(CASE WHEN status IN ('open', 'waiting') THEN 1 ELSE 0 END)
+        FROM places GROUP BY assessor, query
+        """
     )
     fresh = at.rows(
         """
-        SELECT a.assessor, COUNT(*) FROM assignments a
+        SELECT a.assessor, a.query, COUNT(*) FROM assignments a
         JOIN pairs p ON p.query = a.query AND p.wanted > a.seat AND p.judged < p.wanted
         WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.assessor = a.assessor AND o.query = a.query)
-        GROUP BY a.assessor
+        GROUP BY a.assessor, a.query
         """
         if _is_dealt(at)
         else """
-        SELECT a.assessor, COUNT(*) FROM (SELECT DISTINCT assessor FROM orders) a
+        SELECT a.assessor, p.query, COUNT(*) FROM (SELECT DISTINCT assessor FROM orders) a
         CROSS JOIN pairs p
         WHERE p.judged < p.wanted
             AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.assessor = a.assessor AND o.query = p.query)
@@ -249,12 +381,12 @@ def _left(at: Connection) -> dict[str, int]:
                 SELECT 1 FROM states s
                 WHERE s.pair = p.pair AND s.assessor = a.assessor AND s.kind IN ('judge', 'cannot')
             )
-        GROUP BY a.assessor
+        GROUP BY a.assessor, p.query
         """
     )
-    rests = at.rows("SELECT assessor, rest FROM orders WHERE rest <> ''")
-    ahead = [(name, unlaid(rest)[1]) for name, rest in rests]
-    left: dict[str, int] = {}
-    for name, n in [*begun, *ahead, *fresh]:
-        left[name] = left.get(name, 0) + int(n)
+    rests = at.rows("SELECT assessor, query, rest FROM orders WHERE rest <> ''")
+    ahead = [(name, query, unlaid(rest)[1]) for name, query, rest in rests]
+    left: dict[Work, int] = {}
+    for name, query, n in [*begun, *ahead, *fresh]:
+        left[name, query] = left.get((name, query), 0) + int(n)
     return left

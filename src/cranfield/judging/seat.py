@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from importlib.metadata import version
 
 from cranfield.judging.desk import Item
@@ -29,7 +29,7 @@ class Seat(ABC):
         self.item: Item | None = None
         self.message = ""
         self.is_over = False
-        self.judged = 0
+        self._acts: list[tuple[Hashable, str]] = []  # of this sitting, less what was undone: where, and what
         self._method = method
         self._clock = clock
         self._version = f"terminal {version('cranfield')}"
@@ -40,6 +40,12 @@ class Seat(ABC):
         moment = self._clock()
         self._active += min(moment - self._touched, AWAY)
         self._touched = moment
+
+    @property
+    def judged(self) -> int:
+        """How many documents have a grade of this sitting by now."""
+        last = {where: kind for where, kind in self._acts if kind != "note"}
+        return sum(kind == "judge" for kind in last.values())
 
     @abstractmethod
     def grade(self, grade: Grade) -> None:
@@ -93,6 +99,12 @@ class Seat(ABC):
     def topic_number(self) -> str:
         """Which topic of how many this is."""
         return ""
+
+    def _undid(self, where: Hashable) -> None:
+        """The last act on a document was taken back; it may be one of an earlier sitting."""
+        own = [number for number, (place, _) in enumerate(self._acts) if place == where]
+        if own:
+            del self._acts[own[-1]]
 
     def _begin(self, item: Item | None) -> None:
         self.item = item

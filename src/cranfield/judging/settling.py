@@ -63,7 +63,7 @@ class Settling(Seat):
         if item is None:
             return
         adjudicate(self.log, self.by, item.query, item.doc, grade.value, item.note or None, self._trace())
-        self.judged += 1
+        self._acts.append(((item.query, item.doc), "judge"))
         self.message = f"Decided: {written(grade.value)} {grade.label}."
         self._go_on()
 
@@ -84,8 +84,8 @@ class Settling(Seat):
         if undone is None or undone.query is None or undone.doc is None:
             self.message = "There is nothing to undo."
             return
-        self.judged = max(0, self.judged - 1)
         pair = (undone.query, undone.doc)
+        self._undid(pair)
         if pair not in self._queue:
             self._queue.append(pair)
         self._look_at(self._queue.index(pair))

@@ -57,6 +57,7 @@ class Sitting(Seat):
         if item is None:
             self.message = "There is nothing to undo."
             return
+        self._undid((item.query, item.place))
         self._query = None  # what was looked at last is no longer behind this document
         self._show(item)
         self.message = "Undone."
@@ -136,10 +137,12 @@ class Sitting(Seat):
 
     def _save(self, kind: str, grade: float | None = None, note: str | None = None) -> Saved:
         assert self.item is not None
-        return self.desk.save(kind, self.item.query, self.item.place, grade, note, self._trace())
+        where = self.item.query, self.item.place
+        saved = self.desk.save(kind, *where, grade, note, self._trace())
+        self._acts.append((where, kind))
+        return saved
 
     def _go_on(self, saved: Saved, what: str) -> None:
-        self.judged += saved.event.kind == "judge"
         self.message = f"Saved: {what}."
         query = saved.event.query
         self._show(saved.next)

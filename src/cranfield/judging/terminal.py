@@ -9,8 +9,10 @@ import shutil
 import signal
 import sys
 import textwrap
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from typing import Any, TextIO
 from unicodedata import combining, east_asian_width
 
@@ -160,7 +162,7 @@ class _Lines:
         text = " ".join(" ".join(_document(self._sitting, item.doc)).split())
         found = matches(text, words)
         around = [f"… {text[max(0, first - 30) : last + 30]} …" for first, last in found[:10]]
-        return [f"Found {len(found)} times." if len(found) != 1 else "Found once.", *around]
+        return [f"Found {_times(len(found))}.", *around]
 
     def _say(self, *lines: str) -> None:
         for line in lines:
@@ -204,6 +206,36 @@ def _filled(paragraph: str, width: int) -> list[str]:
     return [*lines, line.rstrip()]
 
 
+def laid_out(text: str, lines: Sequence[str], spans: Sequence[tuple[int, int]]) -> dict[int, list[tuple[int, int]]]:
+    """Where spans of a text stand in the lines that it was broken into: the spans in each line, by its number.
+
+    Breaking changes white space and nothing else, so that all other characters are counted.
+
+    >>> laid_out("a flat tyre", ["a flat", "tyre"], [(2, 11)])
+    {0: [(2, 6)], 1: [(0, 4)]}
+    """
+    if not spans:
+        return {}
+    before = [0, *accumulate(not char.isspace() for char in text)]
+    ends = list(accumulate(len("".join(line.split())) for line in lines))
+    found: dict[int, list[tuple[int, int]]] = {}
+    for first, last in spans:
+        start, end = before[first], before[last]
+        number = bisect_right(ends, start)
+        while start < end:
+            offset = ends[number - 1] if number else 0
+            inside = [column for column, char in enumerate(lines[number]) if not char.isspace()]
+            stop = min(end, ends[number])
+            if start < stop:
+                found.setdefault(number, []).append((inside[start - offset], inside[stop - offset - 1] + 1))
+            start, number = stop, number + 1
+    return found
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number:,} times"
+
+
 def columns(text: str) -> int:
     """How many columns of a terminal a text takes."""
     if text.isascii():
@@ -216,6 +248,14 @@ def columns(text: str) -> int:
 
 def judge_on_screen(sitting: Seat, keyboard: int, out: TextIO, styled: bool = True) -> None:
     """Judge on a terminal: keys act at once. However it ends, the terminal is left as it was."""
+    if sitting.item is not None:
+        _show_screen(sitting, keyboard, out, styled)
+    if sitting.item is None and sitting.message:  # why it ended; after q, what was said last concerns nobody
+        out.write(sitting.message + "\n")
+        out.flush()
+
+
+def _show_screen(sitting: Seat, keyboard: int, out: TextIO, styled: bool) -> None:
     screen = _Screen(sitting, out, styled)
     with _raw(keyboard, out, screen.draw):
         screen.draw()
@@ -223,11 +263,8 @@ def judge_on_screen(sitting: Seat, keyboard: int, out: TextIO, styled: bool = Tr
             sitting.touch()
             screen.press(key)
             if sitting.is_over or sitting.item is None:
-                break
+                return
             screen.draw()
-    if sitting.message:
-        out.write(sitting.message + "\n")
-        out.flush()
 
 
 class _Screen:
@@ -241,17 +278,21 @@ class _Screen:
         self._top = 0  # the first line of the document in sight
         self._page = 1
         self._sought = ""
+        self._hit = 0  # which of the places that have it
         self._asking: str | None = None  # note or find, while a line is written
         self._line = ""
         self._sheet: list[str] = []  # guidelines or help, over the document
+        self._fits = True  # whether all of it is in sight
 
     def press(self, key: str) -> None:
         sitting = self._sitting
         if self._asking is not None:
             self._write(key)
         elif self._sheet:
-            self._sheet = [] if key not in _SCROLL else self._sheet
-            self._scroll(key) if key in _SCROLL else self._turn()
+            if key in _SCROLL and not self._fits:
+                self._scroll(key)
+            else:
+                self._sheet, self._top = [], 0
         elif (grade := sitting.scale.by_key(key)) is not None:
             sitting.grade(grade)
             self._turn()
@@ -304,18 +345,19 @@ class _Screen:
             self._line += key
 
     def _find(self, words: str) -> None:
-        """Go to the next line that has the words; from the last one, to the first."""
+        """Go to the next place that has the words; from the last one, to the first."""
+        self._hit = self._hit + 1 if words == self._sought else 0
         self._sought = words
-        lines = self._document_lines(self._size()[0])
-        at = [i for i, line in enumerate(lines) if matches(line, words)]
-        number = len(matches("\n".join(lines), words))
-        self._sitting.message = f"{number} times: {safe(words)}" if words else ""
-        if at:
-            self._top = next((i for i in at if i > self._top), at[0])
+        found = matches(self._text(), words)
+        self._sitting.message = f"Found {_times(len(found))}: {safe(words)}" if words else ""
+        if found:
+            self._hit %= len(found)
+            lines = self._document_lines(self._size()[0])
+            self._top = min(laid_out(self._text(), lines, [found[self._hit]]))
 
     def _turn(self) -> None:
         """Another document: from its beginning."""
-        self._top, self._sought = 0, ""
+        self._top, self._sought, self._hit = 0, "", 0
 
     def _scroll(self, key: str) -> None:
         part = _SCROLL[key] * self._page
@@ -328,15 +370,19 @@ class _Screen:
         head, foot = self._head(width, height), self._foot(width)
         body = self._sheet and [part for line in self._sheet for part in _wrapped(line, width) or [""]]
         lines = body or self._document_lines(width)
-        self._page = max(1, height - len(head) - len(foot))
+        self._page = max(1, height - len(head) - len(foot) - 1)
         self._top = min(self._top, max(0, len(lines) - self._page))
+        self._fits = len(lines) <= self._page
         seen = lines[self._top : self._top + self._page]
-        shown = [line if body else self._marked(line) for line in seen]
+        found = {} if body else laid_out(self._text(), lines, matches(self._text(), self._sought))
+        shown = [
+            line if body else self._marked(line, found.get(number, [])) for number, line in enumerate(seen, self._top)
+        ]
         more = len(lines) - self._top - len(seen)
         if more:
             shown[-1] = self._style(f"… {more + 1:,} more lines: space", _DIM)
         shown += [""] * (self._page - len(shown))
-        rows = [*head, *shown, *foot][:height]
+        rows = [*head, *shown, *foot, self._hint(width)][:height]
         # from the top, each line cleared to its end: nothing flickers
         self._out.write("\x1b[H" + "\r\n".join(row + "\x1b[K" for row in rows) + "\x1b[J")
         self._out.flush()
@@ -369,28 +415,41 @@ class _Screen:
         if self._asking is not None:
             label = "Note (return saves, escape does not): " if self._asking == "note" else "Find: "
             said = label + self._line[-max(8, width - len(label) - 1) :] + "▏"
-        keys = "  ".join(f"{action.key} {_SHORT[action.name]}" for action in sitting.actions if action.name in _SHORT)
-        rest = "any key goes on" if self._sheet else f"{keys}  q quit"
         rule = self._style("─" * width, _DIM)
         opinions = [line for one in sitting.opinions() for line in _wrapped(one, width)[:2]]
-        return [rule, *opinions, *grades, _cut(said, width), self._style(_cut(rest, width), _DIM)]
+        return [rule, *opinions, *grades, _cut(said, width)]
+
+    def _hint(self, width: int) -> str:
+        """The last line: what keys do here."""
+        actions = [action for action in self._sitting.actions if action.name in _SHORT]
+        keys = "  ".join(f"{action.key} {_SHORT[action.name]}" for action in actions)
+        closing = "any key goes on" if self._fits else "space, ↑, ↓ and page keys scroll, any other key goes on"
+        return self._style(_cut(closing if self._sheet else f"{keys}  q quit", width), _DIM)
 
     def _document_lines(self, width: int) -> list[str]:
+        *above, text = self._parts() or [""]
+        return [*(line for part in above for line in _wrapped(part, width)), "", *_wrapped(text, width)]
+
+    def _parts(self) -> list[str]:
+        """What is shown of the document: its id and title, other fields, its text."""
         item = self._sitting.item
         if item is None:
             return []
         document = self._sitting.texts.document(item.doc)
         title = "" if document is None else safe(document.title).strip()
         *fields, text = _document(self._sitting, item.doc)
-        above = [line for field in fields if field != title for line in _wrapped(field, width)]
-        return [*_wrapped(f"{safe(item.doc)}  {title}", width), *above, "", *_wrapped(text, width)]
+        return [f"{safe(item.doc)}  {title}", *(field for field in fields if field != title), text]
 
-    def _marked(self, line: str) -> str:
+    def _text(self) -> str:
+        """The same in one, as it is before it is broken into lines."""
+        return "\n".join(self._parts())
+
+    def _marked(self, line: str, found: Sequence[tuple[int, int]]) -> str:
         """A line with what is looked for, and the words of the topic."""
         item = self._sitting.item
         if not self._styled or item is None:
             return line
-        spans = [(first, last, _FIND) for first, last in matches(line, self._sought)]
+        spans = [(first, last, _FIND) for first, last in found]
         if self._highlight:
             known = Marker(self._sitting.texts.topic(item.query)).spans(line)
             spans += [(a, b, _MARK) for a, b in known if not any(a < last and b > first for first, last, _ in spans)]

@@ -6,14 +6,28 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from cranfield.judging import Exported, Imported, JudgmentLog, Progress, Scale, agreement, number_of_disputes, progress
+from cranfield.judging import (
+    AssessorProgress,
+    Exported,
+    Imported,
+    JudgmentLog,
+    Progress,
+    Scale,
+    TopicProgress,
+    WorkProgress,
+    agreement,
+    number_of_disputes,
+    progress,
+)
 from cranfield.judging.assignment import assignments
+from cranfield.judging.progress import FEW
 from cranfield.judging.scale import written
 from cranfield.report.tables import MISSING, Cell, Table, number, terminal
 from cranfield.wording import counted, listed
 
 SHOWN = ("percent", "alpha_ordinal", "kappa_quadratic", "overlap")  # of the figures of agreement, in text
 MOST_TOPICS = 50
+PACE = ("Left", "Seconds", "Hours left")
 
 
 def status_text(log: JudgmentLog, width: int = 80, styled: bool = False) -> str:
@@ -30,7 +44,7 @@ def status_text(log: JudgmentLog, width: int = 80, styled: bool = False) -> str:
     waiting = number_of_disputes(log)
     if waiting:
         lines.append(f"{counted(waiting, 'pair')} to adjudicate: grades {written(log.settings.dispute)} or more apart.")
-    tables = [table for table in (_assessors(state), _topics(state)) if table.rows]
+    tables = [table for table in (_assessors(state), _topics(state), _work(state)) if table.rows]
     parts = ["\n".join(lines) + "\n"]
     if tables:
         parts.append(terminal(tables, width, styled))
@@ -55,6 +69,7 @@ def status_json(log: JudgmentLog) -> str:
         "assignments": [vars(one) for one in assignments(log)],
         "assessors": [vars(one) for one in state.assessors],
         "topics": [vars(one) for one in state.topics],
+        "work": [vars(one) for one in state.work],
         "agreement": figures,
     }
     return json.dumps(content, indent=1) + "\n"
@@ -149,8 +164,7 @@ def _assessors(state: Progress) -> Table:
                 Cell(one.assessor + (" (model)" if one.is_model else "")),
                 *(Cell(f"{n:,}") for n in (one.judged, one.cannot, one.skipped)),
                 Cell(MISSING if one.left is None else f"{one.left:,}"),
-                Cell(number(one.seconds, 1)),
-                Cell(number(one.hours_left, 1)),
+                *_pace(one),
                 Cell(f"{gold[0]} of {gold[1]}" if gold[1] else MISSING),
                 Cell(f"{again[0]} of {again[1]}" if again[1] else MISSING),
             )
@@ -159,7 +173,7 @@ def _assessors(state: Progress) -> Table:
 
 
 def _topics(state: Progress) -> Table:
-    header = ("Topic", "Pairs", "Judged", "Complete", "Relevant", "Cannot", "Disputed", "Adjudicated")
+    header = ("Topic", "Pairs", "Judged", "Complete", "Relevant", "Cannot", "Disputed", "Adjudicated", *PACE)
     rows = [
         (
             Cell(one.query),
@@ -173,13 +187,36 @@ def _topics(state: Progress) -> Table:
                     one.cannot,
                     one.disputed,
                     one.adjudicated,
+                    one.left,
                 )
             ),
+            *_pace(one),
         )
         for one in state.topics
     ]
     title = "" if len(rows) <= MOST_TOPICS else f"The first {MOST_TOPICS} of {len(rows):,} topics"
     return Table(title, header, tuple(rows[:MOST_TOPICS]))
+
+
+def _work(state: Progress) -> Table:
+    header = ("Topic", "Assessor", "Judged", "Cannot", "Skipped", *PACE)
+    rows = [
+        (
+            Cell(one.query),
+            Cell(one.assessor + (" (model)" if one.is_model else "")),
+            *(Cell(f"{n:,}") for n in (one.judged, one.cannot, one.skipped, one.left)),
+            *_pace(one),
+        )
+        for one in state.work
+    ]
+    title = "" if len(rows) <= MOST_TOPICS else f"The first {MOST_TOPICS} of {len(rows):,} assessors on topics"
+    return Table(title, header, tuple(rows[:MOST_TOPICS]), names=2)
+
+
+def _pace(one: AssessorProgress | TopicProgress | WorkProgress) -> tuple[Cell, Cell]:
+    """Seconds for a judgment and hours left; where few were timed, it is said how many."""
+    few = f" ({one.timed})" if 0 < one.timed < FEW else ""
+    return Cell(number(one.seconds, 1) + few), Cell(number(one.hours_left, 1))
 
 
 def _agreement(log: JudgmentLog) -> str:

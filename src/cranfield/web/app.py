@@ -151,6 +151,8 @@ def _can_explore_by_now(site: Site) -> bool:
 def _lifespan(site: Site) -> Callable[[Any], Any]:
     @asynccontextmanager
     async def lifespan(_: Any) -> AsyncIterator[None]:
+        if site.room is not None:
+            site.room.begin_search()
         yield
         if site.room is not None:
             site.room.close()

@@ -29,6 +29,11 @@ def missing(message: str) -> HTTPException:
     return HTTPException(404, message)
 
 
+def not_yet(message: str) -> HTTPException:
+    """What is raised for something that will be there in a moment."""
+    return HTTPException(503, message, {"Retry-After": "2"})
+
+
 class Asked:
     """The parameters of a request: those of the address, or those of a form. Ids may hold any bytes."""
 

@@ -52,6 +52,11 @@ class Library:
     def __len__(self) -> int:
         return int(self._connection().execute("SELECT COUNT(*) FROM documents").fetchone()[0])
 
+    def has_more_than(self, number: int) -> bool:
+        """Whether there are more documents than that, without counting all."""
+        row = self._connection().execute("SELECT 1 FROM documents LIMIT 1 OFFSET ?", (number,)).fetchone()
+        return row is not None
+
     def close(self) -> None:
         with self._lock:
             gone, self._connections = self._connections, []

@@ -26,7 +26,7 @@ ERRORS = {
     413: "is too long",
     415: "is not in the form that is expected",
     429: "too many attempts",
-    503: "the database does not answer; nothing was saved, try again",
+    503: "the database does not answer, or an index is still being made; nothing was saved, try again",
     507: "there is no room on the disk; nothing was saved",
 }
 

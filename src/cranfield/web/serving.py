@@ -31,6 +31,7 @@ class Bench:
     judges: bool
     signs_in: bool
     invitation: str | None = None  # the secret of a coordinator's
+    notes: tuple[str, ...] = ()  # what to know of how it was set up
 
 
 def set_up(
@@ -64,7 +65,8 @@ def set_up(
     room = _room(opened, log, watch, adaptive)
     accounts, invitation = _accounts(opened, room, doors, coordinator)
     app = make_app(opened, qrels=qrels, runs=runs, room=room, accounts=accounts, doors=doors, alone=assessor)
-    return Bench(app, doors, room is not None, accounts is not None, invitation)
+    notes = () if room is None else tuple(room.notes)
+    return Bench(app, doors, room is not None, accounts is not None, invitation, notes)
 
 
 def _check_workspace(folder: str) -> None:

@@ -429,6 +429,25 @@ def test_a_page_that_a_browser_has_is_not_sent_again(client: Any) -> None:
     assert client.get("/leaderboard?sort=AP").headers["etag"] != first.headers["etag"]
 
 
+def test_measures_that_are_not_compared_are_named(client: Any) -> None:
+    found = client.get("/compare.json?system=lsi&baseline=bm25&measure=AP+Judged%4010").json()
+    why = "Judged@10 does not say which system is better, topic by topic, and is not compared."
+    assert [pair["measure"] for pair in found["pairs"]] == ["AP"] and found["not_compared"] == why
+    assert why in client.get("/compare?system=lsi&baseline=bm25&measure=AP+Judged%4010").text
+    found = client.get("/compare.json?system=lsi&baseline=bm25").json()  # the usual ones
+    field = client.get("/leaderboard.json").json()["measures"]
+    told = [pair["measure"] for pair in found["pairs"]]
+    assert all(label in told or label in (found["not_compared"] or "") for label in field)
+    assert client.get("/compare.json?system=lsi&baseline=bm25&measure=AP").json()["not_compared"] is None
+
+
+def test_names_of_measures_may_be_parted_by_commas(client: Any) -> None:
+    for asked in ("AP,RR,P.5,10", "AP, RR, P.5,10", "AP RR P.5,10", "AP,,RR , P.5,10,"):
+        found = client.get("/leaderboard.json", params={"measure": asked})
+        assert found.status_code == 200, found.text
+        assert found.json()["measures"] == ["AP", "RR", "P_5", "P_10"]
+
+
 def test_several_collections_are_told_apart(tmp_path: Path) -> None:
     place = lay_out(tmp_path)
     (place / "some.txt").write_text("".join((place / "qrels.txt").read_text().splitlines(True)[:300]))

@@ -21,7 +21,11 @@ const startJudging = (() => {
   const STARTLED = 400;  // ms in which nothing is judged after a document came by itself
   const STRIP = 20000;  // characters of a text that are drawn and marked at a time
   const NEAR = 2000;  // pixels from what is in sight, within which everything is marked
-  const WORD = /[\p{L}\p{N}_]+/gu;
+  // Letters of scripts that put no space between words: Han, Katakana, Hiragana, Thai, Lao, Burmese, Khmer
+  const UNSPACED = "\\u2e80-\\u2fdf\\u3005-\\u3007\\u3021-\\u3029\\u3038-\\u303b\\u3041-\\u309f\\u30a1-\\u30ff\\u31f0-\\u31ff\\u3400-\\u4dbf\\u4e00-\\u9fff"
+    + "\\uf900-\\ufaff\\uff66-\\uff9f\\u{20000}-\\u{3ffff}\\u0e01-\\u0e3e\\u0e40-\\u0e4e\\u0e80-\\u0eff\\u1000-\\u109f\\u1780-\\u17d3";
+  const IS_UNSPACED = new RegExp(`^[${UNSPACED}]+$`, "u");
+  const WORD = `(?:(?![${UNSPACED}])[\\p{L}\\p{N}_])+`;
 
   // An element; text is text, whatever it holds.
   function make(name, attributes = {}, ...content) {
@@ -43,11 +47,31 @@ const startJudging = (() => {
     return text.replaceAll("\u0130", "i").toLowerCase();  // İ is the only one that would become two
   }
 
-  // Where a phrase begins in a text, both folded.
-  function places(text, phrase) {
-    const found = [];
-    for (let at = phrase ? text.indexOf(phrase) : -1; at >= 0; at = text.indexOf(phrase, at + phrase.length)) found.push(at);
+  // What finds a phrase in a text, both folded: white space in it stands for any, as lines end where they like. At its
+  // ends it stands for one character: a run of white space is gone through once, however long it is.
+  function pattern(phrase) {
+    const words = phrase.split(/\s+/).map((word) => word.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&"));
+    if (words.every((word) => !word)) return phrase ? /\s+/g : null;
+    const [first, last] = [words[0] ? "" : "\\s", words.at(-1) ? "" : "\\s"];
+    return new RegExp(first + words.filter(Boolean).join("\\s+") + last, "g");
+  }
+
+  // Where it stands in a text: where each begins, and where each ends.
+  function places(text, sought) {
+    const found = {hits: [], ends: []};
+    if (!sought) return found;
+    sought.lastIndex = 0;
+    for (let match = sought.exec(text); match; match = sought.exec(text)) {
+      found.hits.push(match.index);
+      found.ends.push(sought.lastIndex);
+    }
     return found;
+  }
+
+  // The words of a topic as they are marked: as whole words, and as parts where there are no spaces.
+  function markable(words) {
+    const parts = words.filter((word) => IS_UNSPACED.test(word)).sort((one, other) => other.length - one.length);
+    return {whole: new Set(words), finder: words.length ? new RegExp([...parts, WORD].join("|"), "gu") : null};
   }
 
   // The first of some ascending numbers that is above another.
@@ -78,15 +102,15 @@ const startJudging = (() => {
   }
 
   // What is sought and the words of the topic in a piece of a text, [[from, to, kind]]; where they meet, what is sought.
-  function marksIn({source: {text, hits}, from, to}, words, length, here) {
+  function marksIn({source: {text, hits, ends}, from, to}, {whole, finder}, here) {
     const marks = [];
-    for (let i = firstAbove(hits, from - length); i < hits.length && hits[i] < to; i += 1) {
-      marks.push([Math.max(hits[i], from), Math.min(hits[i] + length, to), hits[i] === here ? "found here" : "found"]);
+    for (let i = firstAbove(ends, from); i < hits.length && hits[i] < to; i += 1) {
+      marks.push([Math.max(hits[i], from), Math.min(ends[i], to), hits[i] === here ? "found here" : "found"]);
     }
     const found = marks.length;
     let next = 0;
-    for (const match of words.size ? text.slice(from, to).matchAll(WORD) : []) {
-      if (!words.has(match[0].toLowerCase())) continue;
+    for (const match of finder ? text.slice(from, to).matchAll(finder) : []) {
+      if (!whole.has(match[0].toLowerCase())) continue;
       const [start, end] = [from + match.index, from + match.index + match[0].length];
       while (next < found && marks[next][1] <= start) next += 1;
       if (next === found || marks[next][0] >= end) marks.push([start, end, "word"]);
@@ -100,9 +124,9 @@ const startJudging = (() => {
     let topic = null;
     let isMarked = true;
     let isFramed = false;
-    let sought = "";
+    let sought = null;  // what finds the words in the field
     let hit = 0;  // which of all that was found
-    let here = null;  // where that is: {source, at}
+    let here = null;  // where that is: {source, at, to}
     let shownAt = "";
     let active = 0;
     let touched = 0;
@@ -111,13 +135,14 @@ const startJudging = (() => {
     let trail = [];  // the places of this topic in the order in which they were seen
     let step = 0;  // where in the trail this document is
     let deaf = 0;  // until when nothing is judged
-    let drawn = {content: [], sources: [], strips: new Map(), words: new Set()};  // what is on the screen, see sheetOf
+    let drawn = {content: [], sources: [], strips: new Map(), words: markable([])};  // what is on the screen, see sheetOf
     let watcher = null;  // sees which strips come near
 
     const el = {
       progress: make("p", {class: "progress quiet", id: "progress"}),
       said: make("p", {class: "said quiet", role: "status", "aria-live": "polite"}),
-      topic: make("aside", {class: "topic", "aria-label": "Topic", tabindex: "0"}),
+      topic: make("aside", {class: "topic", "aria-label": "Topic"}),
+      about: make("div", {class: "about", tabindex: "0"}),
       document: make("main", {class: "document marked", id: "document", tabindex: "-1", "aria-label": "Document"}),
       grades: make("div", {class: "grades", role: "group", "aria-label": "Grades"}),
       acts: make("div", {class: "acts", role: "group", "aria-label": "Other acts"}),
@@ -138,6 +163,25 @@ const startJudging = (() => {
       make("button", {type: "button", class: "plain", onclick: () => showTopics()}, "Topics"),
       ...top.map((one) => make("button", {type: "button", class: "plain", onclick: () => act(one.name, pointer)}, one.label, " ", make("kbd", {class: "hint"}, one.keys[0]))),
       ...more.map(({name = null, label, act: run}) => make("button", {type: "button", class: "plain", "data-more": name, hidden: !label, onclick: () => run(dialog, say)}, label)));
+    // What does not fit beside the document is a tap away, and it is seen that there is more.
+    const unfolds = make("button", {type: "button", class: "plain unfolds", "aria-expanded": "false", "aria-label": "More of the topic", hidden: true, onclick: () => unfoldTopic(!el.topic.classList.contains("whole"))}, "More");
+    el.topic.append(el.about, unfolds);
+    function unfoldTopic(isWhole) {
+      el.topic.classList.toggle("whole", isWhole);
+      unfolds.setAttribute("aria-expanded", isWhole);
+      unfolds.textContent = isWhole ? "Less" : "More";
+      unfolds.setAttribute("aria-label", `${unfolds.textContent} of the topic`);
+      tellCut();
+      placeFind();
+    }
+    function tellCut() {
+      const {scrollHeight, clientHeight, scrollTop} = el.about;
+      el.topic.classList.toggle("cut", scrollHeight - clientHeight - scrollTop > 4);
+      unfolds.hidden = !el.topic.classList.contains("whole") && scrollHeight - clientHeight <= 4;
+    }
+    el.about.addEventListener("scroll", tellCut, {passive: true});
+    new ResizeObserver(tellCut).observe(el.about);
+
     root.replaceChildren(
       make("a", {class: "skip-link", href: "#document", onclick: (event) => { event.preventDefault(); el.document.focus(); }}, "To the document"),
       make("div", {class: "judging"},
@@ -200,7 +244,7 @@ const startJudging = (() => {
     const showTopics = () => alone(async () => {
       topics = await store.topics();
       const rows = topics.map((one) => make("li", {},
-        make("button", {type: "button", class: "plain", onclick: () => { el.dialog.close(); open(one.query); }}, one.title || one.query),
+        make("button", {type: "button", class: "plain", onclick: () => { el.dialog.close(); open(one.query); }}, make("bdi", {}, one.title || one.query)),
         make("span", {class: "quiet"}, one.left ? `${number(one.left)} of ${number(one.places)} left` : "done")));
       dialog("Topics", make("ul", {}, rows));
     });
@@ -209,11 +253,14 @@ const startJudging = (() => {
 
     function openFind() {
       findBar.hidden = false;
+      placeFind();
+      find.focus();
+      find.select();
+    }
+    function placeFind() {
       const isAbove = getComputedStyle(el.topic).position === "sticky";  // on a phone the topic stays above the document
       if (isAbove) root.style.setProperty("--above", `${el.topic.offsetHeight}px`);
       else root.style.removeProperty("--above");
-      find.focus();
-      find.select();
     }
     function closeFind() {
       findBar.hidden = true;
@@ -223,12 +270,12 @@ const startJudging = (() => {
     }
     // Look for what is in the field: all of it is counted, what is near is marked.
     function seek() {
-      sought = folded(find.value);
+      sought = pattern(folded(find.value));
       hit = 0;
       here = null;
       for (const source of drawn.sources) {
         source.folded ??= folded(source.text);
-        source.hits = places(source.folded, sought);
+        Object.assign(source, places(source.folded, sought));
       }
       for (const strip of drawn.strips.values()) {
         if (strip.isNear) mark(strip);
@@ -246,10 +293,10 @@ const startJudging = (() => {
       const before = here;
       let left = hit;
       for (const source of drawn.sources) {
-        if (left < source.hits.length) { here = {source, at: source.hits[left]}; break; }
+        if (left < source.hits.length) { here = {source, at: source.hits[left], to: source.ends[left]}; break; }
         left -= source.hits.length;
       }
-      const holds = (strip, place) => place && strip.source === place.source && strip.from < place.at + sought.length && strip.to > place.at;
+      const holds = (strip, place) => place && strip.source === place.source && strip.from < place.to && strip.to > place.at;
       for (const strip of drawn.strips.values()) if (holds(strip, before) || holds(strip, here)) mark(strip);
       sheet.querySelector("mark.here").scrollIntoView({block: "center"});
     }
@@ -263,19 +310,20 @@ const startJudging = (() => {
 
     function drawTopic() {
       const about = topic || {query: "", title: "", description: "", narrative: ""};
-      el.topic.replaceChildren(make("h2", {}, about.title || about.query),
-        ...[about.description, about.narrative].filter(Boolean).map((text) => make("p", {}, text)),
+      el.about.replaceChildren(make("h2", {dir: "auto"}, about.title || about.query),
+        ...[about.description, about.narrative].filter(Boolean).map((text) => make("p", {dir: "auto"}, text)),
         make("p", {class: "quiet"}, `Topic ${about.query}`));
-      el.topic.scrollTop = 0;
+      el.about.scrollTop = 0;
+      unfoldTopic(false);
     }
 
     // A document as it is drawn: its elements, the texts in it, and the strips that these are drawn in. Nothing on the
     // screen changes by this.
     function sheetOf(one, words) {
-      const made = {content: [], sources: [], strips: new Map(), words: new Set(words)};
+      const made = {content: [], sources: [], strips: new Map(), words: markable(words)};
       const body = one.document;
       const lay = (into, text) => {
-        const source = {text, folded: null, hits: []};
+        const source = {text, folded: null, hits: [], ends: []};
         made.sources.push(source);
         cut(text).forEach(([from, to], i, pieces) => {
           const at = pieces.length === 1 ? into : make("span", {class: "strip"});
@@ -287,11 +335,11 @@ const startJudging = (() => {
         });
         return into;
       };
-      const heading = make("h1", {tabindex: "-1"});
-      const text = make("div", {class: "text"});
+      const heading = make("h1", {tabindex: "-1", dir: "auto"});
+      const text = make("div", {class: "text", dir: "auto"});
       made.content.push(body && body.title ? lay(heading, body.title) : heading, make("p", {class: "quiet id"}, one.doc));
       if (!heading.childNodes.length) heading.append(one.doc);
-      if (body && body.fields.length) made.content.push(make("dl", {class: "quiet"}, body.fields.flatMap(([name, value]) => [make("dt", {}, name), lay(make("dd"), value)])));
+      if (body && body.fields.length) made.content.push(make("dl", {class: "quiet"}, body.fields.flatMap(([name, value]) => [make("dt", {}, name), lay(make("dd", {dir: "auto"}), value)])));
       if (isFramed && body && body.is_page && frame) made.content.push(make("iframe", {class: "page", sandbox: "", src: frame(one), title: "The document as a page", referrerpolicy: "no-referrer"}));
       else made.content.push(body && body.text ? lay(text, body.text) : text);
       if (!text.childNodes.length) text.append(body ? "This document is empty." : "There is no text of this document.");
@@ -303,7 +351,7 @@ const startJudging = (() => {
       const {text} = strip.source;
       const pieces = document.createDocumentFragment();
       let at = strip.from;
-      for (const [from, to, kind] of marksIn(strip, words, sought.length, here && here.source === strip.source ? here.at : -1)) {
+      for (const [from, to, kind] of marksIn(strip, words, here && here.source === strip.source ? here.at : -1)) {
         pieces.append(text.slice(at, from), make("mark", {class: kind}, text.slice(from, to)));
         at = to;
       }
@@ -331,7 +379,7 @@ const startJudging = (() => {
       const state = stateText();
       const before = sheet.querySelector(".mine");
       if (before) before.remove();
-      if (state) sheet.insertBefore(make("p", {class: "mine quiet"}, state), sheet.lastElementChild);
+      if (state) sheet.insertBefore(make("p", {class: "mine quiet", dir: "auto"}, state), sheet.lastElementChild);
     }
 
     // What had the focus may go: then the heading has it, so that keys and screen readers never lose their place.
@@ -380,13 +428,13 @@ const startJudging = (() => {
     function sheetFor(found) {
       if (!found) {
         const content = [make("h1", {tabindex: "-1"}, "Nothing left here"), make("p", {}, "Everything that is yours to judge is judged. Thank you.")];
-        return {content, sources: [], strips: new Map(), words: new Set()};
+        return {content, sources: [], strips: new Map(), words: markable([])};
       }
       try {
         return sheetOf(found, found.words || topicOf(found).words || []);
       } catch (error) {
         const content = [make("h1", {tabindex: "-1"}, found.doc), make("p", {class: "text"}, `This document cannot be shown here: ${error.message}.`)];
-        return {content, sources: [], strips: new Map(), words: new Set()};
+        return {content, sources: [], strips: new Map(), words: markable([])};
       }
     }
 
@@ -403,7 +451,8 @@ const startJudging = (() => {
     // Put a document on the screen. It is what is judged from the moment on in which it is drawn, not before.
     function put(found) {
       const before = topic && topic.query;
-      sought = find.value = "";
+      sought = null;
+      find.value = "";
       hit = 0;
       here = null;
       findBar.hidden = true;

@@ -113,10 +113,17 @@ def _measure_asked(visit: Visit) -> str:
 def _compared(
     visit: Visit, scores: Scores, name: str, base: str, test: str
 ) -> tuple[list[Row], Comparison | None, str | None]:
-    """Each measure compared; where nothing can be, why."""
+    """Each measure compared; of those that are not, why."""
     labels = [label for label, measure in visit.measures if measure.is_quality and measure.aggregate == "mean"]
     if not labels:
         return [], None, "None of these measures says which system is better, topic by topic."
+    others = [label for label, _ in visit.measures if label not in labels]
+    verbs = ("does", "is") if len(others) == 1 else ("do", "are")
+    left_out = (
+        f"{', '.join(others)} {verbs[0]} not say which system is better, topic by topic, and {verbs[1]} not compared."
+        if others
+        else None
+    )
     explored = visit.explored
     try:
         found = compare(
@@ -131,7 +138,7 @@ def _compared(
     except CranfieldError as error:
         return [], None, str(error)
     pairs = [_pair(found.pair(name, base, label), visit.measure(label)) for label in labels]
-    return pairs, found, None
+    return pairs, found, left_out
 
 
 def _pair(pair: Pair, measure: Measure) -> Row:

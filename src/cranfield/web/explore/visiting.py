@@ -385,12 +385,14 @@ def _has_topics(name: str) -> bool:
 
 
 def apart(text: str) -> list[str]:
-    """Names parted by blanks, which may stand within parentheses as well.
+    """Names parted by blanks or commas, which may stand within parentheses as well; trec_eval has commas in cutoffs.
 
     >>> apart("nDCG@10  AP(rel=2, judged_only=True)@5")
     ['nDCG@10', 'AP(rel=2, judged_only=True)@5']
+    >>> apart("AP,RR, P.5,10")
+    ['AP', 'RR', 'P.5,10']
     """
-    return re.findall(r"(?:\([^()]*\)|\S)+", text)
+    return re.findall(r"(?:\([^()]*\)|,(?=\d)|[^\s,])+", text)
 
 
 def checked_measure(name: str) -> str:

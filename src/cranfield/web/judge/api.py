@@ -122,11 +122,12 @@ def search(request: Request) -> dict[str, Any]:
     given = said(request)
     query, words = field(given, "query", str), prose(given, "words").strip()
     if not room.has_search:
-        raise missing("There is no index to search; 'cranfield experiment' makes one.")
+        raise missing("There is no index to search: 'cranfield index DOCUMENTS -o WORKSPACE/index' makes one.")
     if not words:
         raise bad("words is empty, expected words to search for.")
+    results = room.look_for(desk, query, words)
     desk.searched(query, words, trace_of(given))
-    return {"found": room.look_for(desk, query, words)}
+    return {"found": results}
 
 
 def found(request: Request) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from cranfield.judging import (
     progress,
     unassign,
 )
+from cranfield.judging.progress import FEW
 from cranfield.judging.settings import shown_guidelines
 from cranfield.stats.agreement import TITLES
 from cranfield.web.asking import form_of
@@ -29,6 +30,7 @@ from cranfield.web.pages import Page, endpoint, go_to, twins
 from cranfield.web.site import Site
 
 AGREEMENT = ("percent", "overlap", "kappa_quadratic", "alpha_ordinal", "ac2_quadratic")  # what the page shows
+MOST_WORK = 500  # rows of assessors and topics on the page; its JSON twin has all
 NAMES = re.compile(r"\s*[,;\n]\s*")
 
 
@@ -57,6 +59,7 @@ def progress_page(request: Request) -> Page:
         "to_adjudicate": number_of_disputes(room.log),
         "assessors": state.assessors,
         "topics": state.topics,
+        "work": state.work,
         "agreement": figures,
     }
     titles = {topic.query: room.topic(topic.query).title for topic in state.topics}
@@ -65,6 +68,8 @@ def progress_page(request: Request) -> Page:
         "figures": [(TITLES[name], figures[name]) for name in AGREEMENT if name in figures],
         "hours": state.hours_left,
         "settings": room.log.settings,
+        "few": FEW,
+        "most": MOST_WORK,
     }
     return Page("progress.html", value, "Progress", more)
 

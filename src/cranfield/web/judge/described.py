@@ -63,7 +63,13 @@ DISPUTE = thing(
     opinions=many(OPINION),
     adjudicated=maybe(NUMBER),
 )
-WORK = thing(
+PACE = {
+    "timed": WHOLE,
+    "seconds": maybe(NUMBER),
+    "per_hour": maybe(NUMBER),
+    "hours_left": maybe(NUMBER),
+}
+ASSESSOR = thing(
     "assessor",
     "is_model",
     "topics",
@@ -71,6 +77,7 @@ WORK = thing(
     "cannot",
     "skipped",
     "left",
+    *PACE,
     assessor=TEXT,
     is_model=FLAG,
     topics=WHOLE,
@@ -78,17 +85,18 @@ WORK = thing(
     cannot=WHOLE,
     skipped=WHOLE,
     left=maybe(WHOLE),
-    seconds=maybe(NUMBER),
-    per_hour=maybe(NUMBER),
-    hours_left=maybe(NUMBER),
     gold=many(WHOLE),
     repeats=many(WHOLE),
+    last_at=maybe(TEXT),
+    **PACE,
 )
 STATE = thing(
     "query",
     "pairs",
     "judged",
     "complete",
+    "left",
+    *PACE,
     query=TEXT,
     pairs=WHOLE,
     judged=WHOLE,
@@ -97,6 +105,20 @@ STATE = thing(
     adjudicated=WHOLE,
     relevant=WHOLE,
     cannot=WHOLE,
+    left=WHOLE,
+    **PACE,
+)
+WORK = thing(
+    *("assessor", "is_model", "query", "judged", "cannot", "skipped", "left"),
+    *PACE,
+    assessor=TEXT,
+    is_model=FLAG,
+    query=TEXT,
+    judged=WHOLE,
+    cannot=WHOLE,
+    skipped=WHOLE,
+    left=WHOLE,
+    **PACE,
 )
 PLAN = thing(
     "settings",
@@ -215,13 +237,14 @@ def _judging() -> dict[str, Any]:
 
 def _coordinating() -> dict[str, Any]:
     progress = thing(
-        *("pairs", "judged", "complete", "to_adjudicate", "assessors", "topics", "agreement"),
+        *("pairs", "judged", "complete", "to_adjudicate", "assessors", "topics", "work", "agreement"),
         pairs=WHOLE,
         judged=WHOLE,
         complete=WHOLE,
         to_adjudicate=WHOLE,
-        assessors=many(WORK),
+        assessors=many(ASSESSOR),
         topics=many(STATE),
+        work=many(WORK),
         agreement=THING,
     )
     queue = {"names": FLAG, "settled": FLAG, "query": TEXT, "doc": TEXT}
@@ -234,7 +257,9 @@ def _coordinating() -> dict[str, Any]:
         grades=many(GRADE),
     )
     return {
-        "/progress.json": get("How far judging is, and agreement", answer=progress),
+        "/progress.json": get(
+            "How far judging is and how fast it goes, by assessor, by topic and by both, and agreement", answer=progress
+        ),
         "/plan.json": get("Who judges what, and how", answer=PLAN),
         "/plan/settings": form(
             "Change how judging is organised",

@@ -78,7 +78,7 @@ def framed(markup: str) -> str:
     except TooMuch:
         text = read_page(markup.encode("utf-8", "replace"), "text/html; charset=utf-8").text
         body = "".join(f"<p>{escape(line)}</p>" for line in [TOO_MUCH, *text.splitlines()])
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body dir="auto">{body}</body></html>\n'
 
 
 def frame_policy() -> str:

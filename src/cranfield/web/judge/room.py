@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cranfield.collection import Document, Topic
 from cranfield.errors import InputError
@@ -23,6 +23,9 @@ from cranfield.web.judge.documents import as_shown
 from cranfield.web.library import Library, stamp_of
 from cranfield.workspace import Adaptive, Collection, Workspace
 from cranfield.workspace import Judging as Wanted
+
+if TYPE_CHECKING:
+    from cranfield.web.judge.searching import Finder
 
 FOUND = 20  # documents that a search shows
 KEPT = ".cranfield"  # the folder of what can be made again
@@ -53,13 +56,13 @@ class Room:
         topics: Iterable[Topic],
         documents: Shelf,
         *,
-        search: Callable[[str, int], Sequence[str]] | None = None,
+        search: Finder | None = None,
         feed: Callable[[str], int] | None = None,
         sample: str | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         self.log = log
-        self.notes = tuple(notes)  # what a coordinator should know of how it was set up
+        self._notes = tuple(notes)
         self.documents = documents
         self.sample = sample  # the form of a sampled pool
         self._search = search
@@ -71,8 +74,19 @@ class Room:
         self._desks: dict[str, Desk] = {}
 
     @property
+    def notes(self) -> list[str]:
+        """What a coordinator should know of how it was set up."""
+        missing = self._search.why_not if self._search is not None and not self._search.is_offered else ""
+        return [*self._notes, *([f"Searching for more: {missing}"] if missing else [])]
+
+    @property
     def has_search(self) -> bool:
-        return self._search is not None
+        return self._search is not None and self._search.is_offered
+
+    def begin_search(self) -> None:
+        """Have an index made to search for more in, where there is none."""
+        if self._search is not None:
+            self._search.begin()
 
     def desk(self, name: str) -> Desk:
         """The desk of an assessor."""
@@ -114,7 +128,7 @@ class Room:
         assert self._search is not None
         mine = {item.doc: item for item in desk.own() if item.query == query}
         found = []
-        for doc in self._search(words, FOUND):
+        for doc in self._search.search(words, FOUND):
             body = as_shown(self.documents.get(doc))
             item = mine.get(doc)
             found.append(
@@ -151,6 +165,8 @@ class Room:
         return len(given)
 
     def close(self) -> None:
+        if self._search is not None:
+            self._search.close()
         self.log.close()
         if isinstance(self.documents, Library):
             self.documents.close()
@@ -196,11 +212,12 @@ def open_room(
     opened = JudgmentLog(pooled(open_database(place)))
     try:
         notes = _set_up(opened, workspace, wanted, pools)
+        documents = library_of(workspace, collection, watch or iter)
         return Room(
             opened,
             workspace.topics(collection) if collection.has_topics else (),
-            library_of(workspace, collection, watch or iter),
-            search=_searching(workspace, collection, wanted.search),
+            documents,
+            search=_finder(workspace, collection, documents, wanted.search),
             feed=_feed(opened, workspace, collection, wanted),
             sample=None if wanted.sample is None else workspace.located(wanted.sample),
             notes=notes,
@@ -280,30 +297,23 @@ def library_of(workspace: Workspace, collection: Collection, watch: Watch = iter
     """The documents of a collection, kept in the workspace."""
     if collection.documents is None:
         return _Nothing()
-    located = workspace.located(collection.documents)
-    stamp = stamp_of(*(located, located.partition(":")[2])) + str(collection.formats.get("documents"))
     file = workspace.folder / KEPT / collection.path("texts.db")
-    return Library.of(file, stamp, lambda: watch(workspace.documents(collection)))
+    return Library.of(file, _stamp(workspace, collection), lambda: watch(workspace.documents(collection)))
 
 
-def _searching(
-    workspace: Workspace, collection: Collection, system: str | None
-) -> Callable[[str, int], Sequence[str]] | None:
-    """What searches the index of a collection, if it has been made."""
-    folder = workspace.located(collection.path("index"))
-    if system is None or not os.path.exists(os.path.join(folder, "index.json")):
+def _stamp(workspace: Workspace, collection: Collection) -> str:
+    """What the documents look like from outside."""
+    located = workspace.located(str(collection.documents))
+    return stamp_of(*(located, located.partition(":")[2])) + str(collection.formats.get("documents"))
+
+
+def _finder(workspace: Workspace, collection: Collection, documents: Shelf, system: str | None) -> Finder | None:
+    """What looks for more documents, where that is wanted and there are any."""
+    if system is None or not isinstance(documents, Library):
         return None
-    from cranfield.lab.index import Index
-    from cranfield.lab.systems import system_named
+    from cranfield.web.judge.searching import Finder
 
-    index, searching = Index.open(folder), system_named(system)
-
-    def search(words: str, depth: int) -> Sequence[str]:
-        run = searching.search(index, {"1": words}, depth)
-        own = run.to_dict().get("1", {})
-        return sorted(own, key=lambda doc: -own[doc])
-
-    return search
+    return Finder(workspace, collection, documents, _stamp(workspace, collection), system)
 
 
 def _feed(
@@ -316,7 +326,9 @@ def _feed(
     if not workspace.systems:
         raise InputError("a pool that grows is fed by runs, and there is none under [systems].", str(workspace.file))
     runs = [workspace.run(system, collection) for system in workspace.systems]
-    return growing(log, runs, adaptive.strategy, adaptive.depth, adaptive.budget, adaptive.batch, workspace.seed)
+    topics = {topic.id for topic in workspace.topics(collection)} if collection.has_topics else None
+    limits = adaptive.depth, adaptive.budget, adaptive.batch
+    return growing(log, runs, adaptive.strategy, *limits, workspace.seed, topics)
 
 
 def _beginning(text: str, most: int = 200) -> str:

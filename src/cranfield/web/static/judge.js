@@ -304,8 +304,8 @@
         told.textContent = found.length ? "" : "Nothing was found.";
         list.replaceChildren(...found.map((one) => make("li", {},
           make("div", {},
-            make("button", {type: "button", class: "plain", onclick: () => take(one.doc)}, one.title || one.doc),
-            make("p", {class: "quiet"}, one.beginning)),
+            make("button", {type: "button", class: "plain", onclick: () => take(one.doc)}, make("bdi", {}, one.title || one.doc)),
+            make("p", {class: "quiet", dir: "auto"}, one.beginning)),
           make("span", {class: "quiet"}, state(one)))));
       } catch (error) { told.textContent = error.message; }
     }
