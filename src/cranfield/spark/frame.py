@@ -72,7 +72,7 @@ class SparkScores:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the figures must know."""
-        return tuple(self._notes())
+        return tuple(dict.fromkeys(self._notes()))  # what is said of a file is said once, however many runs it has
 
     def unjudged(self, run: str | None = None) -> float:
         """The share of documents without a judgment among the first ten, over all queries."""

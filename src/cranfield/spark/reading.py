@@ -124,26 +124,29 @@ def _asked(path: str) -> str:
     return re.sub(r"([\\*?\[\]{}])", r"\\\1", path) if "://" not in path and os.path.exists(path) else path
 
 
-def _format_of(path: str, given: str | None) -> str:
+def _format_of(path: str, given: str | None) -> tuple[str, str]:
+    """The format of what is in a path, and how it is known."""
     if given is not None:
         if given not in FORMATS:
             raise CranfieldError(f"--engine spark reads {', '.join(FORMATS)}, not {given}.")
-        return given
+        return given, AS_ASKED
     stem = path.rstrip("/")
     for suffix in _COMPRESSED:
         stem = stem.removesuffix(suffix)
     known = _SUFFIXES.get(os.path.splitext(stem)[1].lower())
+    if known is not None:
+        return known, "the ending of its name"
     local = _local(path)
-    if known is None and local is not None and os.path.isdir(local):
+    if local is not None and os.path.isdir(local):
         inside = {os.path.splitext(name)[1] for name in os.listdir(local)}
         known = next((kind for suffix, kind in _SUFFIXES.items() if suffix in inside), None)
-    return known or "trec"
+    return (known, "the ending of the names in it") if known else ("trec", "lines of text")
 
 
 def _read(session: Any, path: str, given: str | None, as_columns: Callable[[Any], Any]) -> tuple[Any, Origin]:
     """The rows of a path as a frame, and where they come from."""
-    reader, asked, format = session.read, _asked(path), _format_of(path, given)
-    why = AS_ASKED if given is not None else "lines of text" if format == "trec" else "the ending of its name"
+    reader, asked = session.read, _asked(path)
+    format, why = _format_of(path, given)
     if format == "trec" and given is None and _begins_with(reader.text(asked), _PARQUET):
         format, why = "parquet", "Parquet's first four bytes"
     origin = Origin(path, format, why, lambda: _digest(path))
