@@ -201,6 +201,8 @@ def make_workspaces(command: ByHand, request: pytest.FixtureRequest) -> None:
     elif "--qrels" not in command.call:
         for place in ("bicycles", "build/demo"):  # where `make demo` leaves it
             shutil.copytree(request.getfixturevalue("demo"), place)
+        os.makedirs(".venv")
+        os.symlink(Path(sys.executable).parent.absolute(), ".venv/bin")  # as `make demo` does
 
 
 @contextmanager
@@ -231,7 +233,7 @@ def fetched(url: str) -> str:
         return str(answer.read().decode())
 
 
-@takes("cranfield serve ")
+@takes(r"(\.venv/bin/)?cranfield serve ")
 def a_server_answers_until_it_is_interrupted(command: ByHand, request: pytest.FixtureRequest) -> None:
     make_workspaces(command, request)
     with served(command.call, max(command.output.count("\n"), 1)) as printed:
