@@ -150,10 +150,10 @@ def sorted_within(query: Ints, score: Floats) -> Ints:
             order[places] = np.argsort(-score[places])
             order[places] += places.start
             continue
-        worst_first = -score[places]
+        negative = -score[places]
         if inside is not None:
-            worst_first[~inside] = np.inf
-        best_first = np.take_along_axis(places, np.argsort(worst_first, axis=1), axis=1)
+            negative[~inside] = np.inf
+        best_first = np.take_along_axis(places, np.argsort(negative, axis=1), axis=1)
         if inside is None:
             order[places] = best_first
         else:
