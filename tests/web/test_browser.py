@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,9 +21,15 @@ WAIT = 30_000
 
 
 @contextmanager
-def tab(chromium: Any, **given: Any) -> Iterator[Any]:
-    """A tab of its own, whose console must stay empty, and that loads nothing from elsewhere."""
+def tab(chromium: Any, intercepts: bool = False, **given: Any) -> Iterator[Any]:
+    """A tab of its own, whose console must stay empty, and that loads nothing from elsewhere.
+
+    Requests that a test answers itself must be intercepted from the beginning: one that is sent right after
+    the first route is given may still pass it by.
+    """
     context = chromium.new_context(**given)
+    if intercepts:
+        context.route("**/never-asked-for", lambda route: route.abort())
     page = context.new_page()
     page.set_default_timeout(WAIT)
     page.wrong = []
@@ -30,6 +37,8 @@ def tab(chromium: Any, **given: Any) -> Iterator[Any]:
     page.on("pageerror", lambda error: page.wrong.append(str(error)))
     elsewhere: list[str] = []
     page.on("request", lambda asked: elsewhere.append(asked.url) if "127.0.0.1" not in asked.url else None)
+    page.answered = []
+    page.on("requestfinished", lambda asked: page.answered.append(asked.url))
     yield page
     context.close()
     assert page.wrong == []
@@ -54,6 +63,14 @@ def press(page: Any, key: str) -> None:
 def opened(page: Any, address: str) -> None:
     page.goto(f"{address}/judge")
     page.wait_for_selector("#document h1")
+
+
+def fetched_ahead(page: Any) -> None:
+    """Wait until what comes after the document on the screen is there, so that one can go on without a connection."""
+    asked = f"&place={re.findall('[0-9]+', progress(page))[0]}&"
+    while not any("/api/judging/ahead?" in url and asked in url for url in page.answered):
+        page.wait_for_timeout(20)
+    page.wait_for_timeout(100)  # the page has it from the browser
 
 
 def signed_in(page: Any, address: str, name: str) -> None:
@@ -486,7 +503,7 @@ def test_a_lost_connection_loses_nothing_and_doubles_nothing(chromium: Any, fold
     with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
         opened(page, address)
         press(page, "1")
-        page.wait_for_timeout(300)  # what comes next is fetched ahead
+        fetched_ahead(page)
         page.context.set_offline(True)
         press(page, "2")
         press(page, "3")
@@ -500,7 +517,7 @@ def test_a_lost_connection_loses_nothing_and_doubles_nothing(chromium: Any, fold
 
 
 def test_an_answer_that_is_lost_is_asked_for_again_with_the_same_key(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         lost = []
 
@@ -519,7 +536,7 @@ def test_an_answer_that_is_lost_is_asked_for_again_with_the_same_key(chromium: A
 
 
 def test_what_waits_is_sent_when_the_page_is_opened_again(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         page.route("**/api/judging/**", lambda route: route.abort())
         page.keyboard.press("3")

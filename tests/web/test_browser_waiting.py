@@ -12,7 +12,7 @@ from cranfield.judging import import_judgments
 from cranfield.web.accounts import Accounts
 from cranfield.web.app import make_app
 from tests.web.conftest import PASSWORD, QUICK, make_folder, room_in, serving
-from tests.web.test_browser import heading, opened, press, progress, signed_in, tab
+from tests.web.test_browser import fetched_ahead, heading, opened, press, progress, signed_in, tab
 
 SAVE = "**/api/judging/save"
 FULL = {"status": 507, "content_type": "application/json", "body": '{"error": "The disk is full: not saved."}'}
@@ -41,13 +41,13 @@ def shown_doc(page: Any) -> str:
 def said(page: Any, text: str, timeout: float = 60_000) -> None:
     """Wait until something is said."""
     page.wait_for_function(
-        "text => document.querySelector('.said').textContent.includes(text)", arg=text, timeout=timeout
+        "text => document.querySelector('.said')?.textContent.includes(text)", arg=text, timeout=timeout
     )
 
 
 def judge_offline(page: Any, keys: str) -> list[tuple[str, float]]:
     """Judge without a connection; documents and grades as the judge saw them."""
-    page.wait_for_timeout(300)  # what comes next is fetched ahead
+    fetched_ahead(page)
     page.context.set_offline(True)
     meant = []
     for key in keys:
@@ -285,11 +285,34 @@ def room_place(room: Any, place: int) -> str:
 # What is refused
 
 
+@pytest.mark.parametrize("status", [500, 503])
+def test_a_beginning_that_fails_is_tried_again_and_nobody_is_told_that_nothing_is_left(
+    chromium: Any, folder: Path, room: Any, status: int
+) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
+        page.route("**/api/judging/next", lambda route: route.fulfill(**FULL | {"status": status}), times=2)
+        page.goto(f"{address}/judge")
+        said(page, "No connection" if status == 503 else "The disk is full")
+        assert page.locator("#document h1").count() == 0
+        said(page, "It works again")
+        assert shown_doc(page) == f"d{room_place(room, 1)}" and progress(page) == "Document 1 of 6, 6 left"
+        page.wrong.clear()
+
+
+def test_an_address_with_a_topic_that_is_not_there_names_those_that_are(chromium: Any, folder: Path, room: Any) -> None:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        page.goto(f"{address}/judge?query=zzz")
+        said(page, "there is nothing to judge for query 'zzz'; there is for '1', '2'.")
+        assert progress(page) == "Document 1 of 6, 6 left"
+        press(page, "1")
+        page.wrong.clear()
+
+
 @pytest.mark.parametrize("status", [507, 500, 503, 429])
 def test_what_is_refused_for_now_waits_and_is_sent_without_a_key(
     chromium: Any, folder: Path, room: Any, status: int
 ) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
         page.clock.install()
         opened(page, address)
         meant = judge_offline(page, "123")
@@ -316,7 +339,7 @@ def test_what_is_refused_for_now_waits_and_is_sent_without_a_key(
 def test_a_document_whose_grade_is_not_saved_stays_and_the_last_word_counts(
     chromium: Any, folder: Path, room: Any
 ) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         doc, before = shown_doc(page), progress(page)
         page.route(SAVE, lambda route: route.fulfill(**FULL))
@@ -335,7 +358,7 @@ def test_a_document_whose_grade_is_not_saved_stays_and_the_last_word_counts(
 def test_what_is_refused_for_good_is_kept_in_sight_and_holds_up_nothing(
     chromium: Any, folder: Path, room: Any, tmp_path: Path
 ) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         meant = judge_offline(page, "123")
         page.route(SAVE, lambda route: route.fulfill(**GONE), times=1)
@@ -362,7 +385,7 @@ def test_what_is_refused_for_good_is_kept_in_sight_and_holds_up_nothing(
 
 
 def test_an_act_that_is_refused_at_once_is_told_and_kept(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         doc = shown_doc(page)
         page.route(SAVE, lambda route: route.fulfill(**GONE), times=1)
@@ -376,7 +399,7 @@ def test_an_act_that_is_refused_at_once_is_told_and_kept(chromium: Any, folder: 
 
 
 def test_an_undo_takes_back_what_it_was_meant_for_and_nothing_else(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         press(page, "3")
         [(doc, _)] = judge_offline(page, "1")
@@ -406,7 +429,7 @@ def test_undo_without_a_connection_is_an_event_like_any_other(chromium: Any, fol
 
 
 def test_a_note_goes_to_the_document_it_was_written_for(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         doc = shown_doc(page)
         page.route(SAVE, lambda route: route.fulfill(**FULL))

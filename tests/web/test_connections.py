@@ -179,7 +179,6 @@ def test_a_page_keeps_what_the_database_could_not_take(chromium: Any, folder: Pa
     with serving(make_app(room=room, alone="ada")) as address:
         page.goto(f"{address}/judge")
         page.wait_for_selector("#document h1")
-        page.wait_for_timeout(300)  # what comes next is fetched ahead
         write = room.log.write
 
         def away(work: Any) -> Any:

@@ -474,21 +474,20 @@ const startJudging = (() => {
 
     // Go to a topic, or to any; what is on the screen already and not judged stays as it is. What comes unasked, while
     // somebody may be about to press a key, is not judged by that key.
-    async function open(query, isUnasked = false) {
-      await alone(async () => {
-        const found = await store.next(query);
-        if (found && item && !item.kind && found.query === item.query && found.place === item.place) {
-          item = {...item, places: found.places, left: found.left};
-          drawState();
-        } else if (found) {
-          await show(found);
-          if (isUnasked) deaf = Date.now() + STARTLED;
-        } else {
-          topic = topics.find((one) => one.query === query) || topic;
-          say(query === null ? "" : "Nothing of this topic is left for now.");
-          if (item === null) { drawTopic(); put(null); }
-        }
-      });
+    const open = (query, isUnasked = false) => alone(() => bring(query, isUnasked));
+    async function bring(query, isUnasked = false) {
+      const found = await store.next(query);
+      if (found && item && !item.kind && found.query === item.query && found.place === item.place) {
+        item = {...item, places: found.places, left: found.left};
+        drawState();
+      } else if (found) {
+        await show(found);
+        if (isUnasked) deaf = Date.now() + STARTLED;
+      } else {
+        topic = topics.find((one) => one.query === query) || topic;
+        say(query === null ? "" : "Nothing of this topic is left for now.");
+        if (item === null) { drawTopic(); put(null); }
+      }
     }
 
     // What is done
@@ -636,7 +635,7 @@ const startJudging = (() => {
     return {
       async begin(query = null) {
         topics = await store.topics();
-        await open(query);
+        await bring(query);  // what fails here is told by the caller, who tries again: it is not that nothing is left
         if (item === null) { topic = topics[0] || null; drawTopic(); put(null); }
       },
       say,

@@ -334,7 +334,14 @@
     frame: (item) => `/judge/document${where(item.query, item.place)}`,
   });
   async function begin() {
-    await screen.begin(new URLSearchParams(location.search).get("query"));
+    const query = new URLSearchParams(location.search).get("query");
+    try {
+      await screen.begin(query);
+    } catch (error) {
+      if (query === null || !FINAL.includes(error.status)) throw error;
+      await screen.begin();  // there is no such topic, and there are others
+      screen.say(error.message, true);
+    }
     isBegun = true;
   }
   let failed = null;
