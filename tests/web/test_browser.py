@@ -462,7 +462,7 @@ def test_two_assessors_overlap_disagree_are_adjudicated_and_exported(chromium: A
         for name, link in links.items():
             with tab(chromium) as page:
                 page.goto(link)
-                assert "#" not in page.url  # the secret leaves the address
+                page.wait_for_url(lambda url: "#" not in url)  # the secret leaves the address
                 page.fill("#password", PASSWORD)
                 page.fill("#again", PASSWORD)
                 page.click("button.first")
@@ -484,12 +484,10 @@ def test_two_assessors_overlap_disagree_are_adjudicated_and_exported(chromium: A
             assert "0.667" in cora.locator("main").inner_text()
             cora.goto(f"{address}/adjudicate")
             assert "Text 0" in cora.locator("article").inner_text()
-            cora.keyboard.press("2")
-            cora.wait_for_selector("text=No disagreement waits")
-            cora.keyboard.press("u")
-            cora.wait_for_selector("article")
-            cora.keyboard.press("2")
-            cora.wait_for_selector("text=No disagreement waits")
+            for key, shown in (("2", "text=No disagreement waits"), ("u", "article"), ("2", "text=No disagreement waits")):
+                with cora.expect_navigation():  # keys are heard once a page is loaded
+                    cora.keyboard.press(key)
+                cora.wait_for_selector(shown)
             cora.goto(f"{address}/export")
             assert "3 judgments of 1 topic by 2 people" in cora.locator("main").inner_text()
             with cora.expect_download() as coming:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -11,6 +10,7 @@ import click
 from cranfield.checking import Checked, Finding, Pair, check_file, pair_up
 from cranfield.cli.options import echo, format_options, grade_words_option, on_terminal, progress
 from cranfield.formats.identify import Kind
+from cranfield.report.json_output import dumped
 
 COLOURS = {"error": "red", "warning": "yellow", "info": None}
 MOST = 5  # findings of one kind that text output shows
@@ -50,7 +50,7 @@ def command(
     pairs = pair_up(checked)
     if format_ == "json":
         content = {"files": [one.record() for one in checked], "pairs": [pair.record() for pair in pairs]}
-        echo(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        echo(dumped(content))
     else:
         echo("\n".join(_text(checked, pairs, len(files) * 10**9 if all_ else MOST)) + "\n")
     if not (all(one.usable for one in checked) and all(pair.usable for pair in pairs)):

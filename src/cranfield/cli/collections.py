@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.cli.options import echo, on_terminal, progress, width
+from cranfield.report.json_output import dumped
 
 if TYPE_CHECKING:
     from cranfield.lab.collections import Collection
@@ -46,7 +46,7 @@ def command(found: tuple[str, ...], format_: str) -> None:
     counts = [count(one, lambda documents: progress(documents, None, "counting")) for one in _collections(found)]
     rows = list(_rows(counts))
     if format_ == "json":
-        echo(json.dumps(_as_json(rows, counts), ensure_ascii=False, indent=2) + "\n")
+        echo(dumped(_as_json(rows, counts)))
     elif format_ == "tsv":
         echo(*_as_tsv(rows))
     else:

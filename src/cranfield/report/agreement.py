@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from cranfield.collection import Floats, Ints
 from cranfield.judgments.agreement import Agreement, Couple, Design, Group, Judged, ModelAgainstPeople
 from cranfield.judgments.standings import Rankings, Standings
 from cranfield.report import tables
+from cranfield.report.json_output import dumped, versions
 from cranfield.report.tables import MISSING, Cell, Table
 from cranfield.stats.agreement import OF_ALL, TITLES, Figure
 from cranfield.wording import counted
@@ -400,15 +399,9 @@ def as_json(found: Agreement) -> str:
         "models": [_model_record(one) for one in found.models],
         "systems": None if found.standings is None else _standings_record(found.standings),
         "notes": [*found.notes, *(found.standings.notes if found.standings else ())],
-        "versions": {"cranfield": version("cranfield"), "numpy": version("numpy")},
+        "versions": versions("numpy"),
     }
-    return json_text(content)
-
-
-def json_text(content: Mapping[str, Any]) -> str:
-    """JSON in which bytes of ids that are not UTF-8 are escaped, so that it is UTF-8."""
-    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-    return re.sub("[\ud800-\udfff]", lambda byte: f"\\u{ord(byte[0]):04x}", text)
+    return dumped(content)
 
 
 def _assessor_record(one: Judged) -> dict[str, Any]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import math
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
@@ -18,6 +17,7 @@ from cranfield.measures.advice import ADVICE
 from cranfield.measures.base import REGISTRY, unknown_measure
 from cranfield.measures.own import own_measure, own_name
 from cranfield.measures.trec_names import parse_trec_name
+from cranfield.report.json_output import dumped
 
 LINE = 80
 RANKS = 10
@@ -197,7 +197,7 @@ def list_as_text() -> str:
 
 
 def list_as_json() -> str:
-    return _json([record(usual(kind)) for kind in all_measures()])
+    return dumped([record(usual(kind)) for kind in all_measures()])
 
 
 def as_text(measure: Measure) -> str:
@@ -215,7 +215,7 @@ def as_text(measure: Measure) -> str:
 
 
 def as_json(measure: Measure) -> str:
-    return _json(record(measure))
+    return dumped(record(measure))
 
 
 def advice_as_text(task: str) -> str:
@@ -228,7 +228,7 @@ def advice_as_text(task: str) -> str:
 
 def advice_as_json(task: str) -> str:
     named = [{"measure": name, "reason": why} for name, why in available(task)]
-    return _json({"for": task, "task": ADVICE[task].task, "measures": named})
+    return dumped({"for": task, "task": ADVICE[task].task, "measures": named})
 
 
 def available(task: str) -> list[tuple[str, str]]:
@@ -312,7 +312,3 @@ def _number(value: float) -> str:
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
-
-
-def _json(value: Mapping[str, Any] | Sequence[Any] | Iterable[Any]) -> str:
-    return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"

@@ -5,16 +5,14 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import json
 import math
-import platform
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import version
 from typing import Any
 
 from cranfield.records import record
 from cranfield.report import tables
+from cranfield.report.json_output import dumped, input_record, versions
 from cranfield.report.tables import Cell, Table, number
 from cranfield.stats.claims import POWER, claims, needed_topics, p_figure, shown_difference, shown_pairs, warnings
 from cranfield.stats.columns import CORRECTION_NAMES, Column, Pair, SystemScore
@@ -439,7 +437,7 @@ def as_json(comparison: Comparison) -> str:
         "claims": [dataclasses.asdict(claim) for claim in comparison.claims],
         "warnings": list(comparison.warnings),
         "notes": list(comparison.notes),
-        "versions": _versions(),
+        "versions": versions("numpy", "scipy"),
     }
     if len(comparison.collections) > 1:
         content["means_of_collections"] = [
@@ -452,7 +450,7 @@ def as_json(comparison: Comparison) -> str:
 
 
 def _dumped(content: Mapping[str, Any]) -> str:
-    return json.dumps(_finite(content), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return dumped(_finite(content))
 
 
 def _finite(value: Any) -> Any:
@@ -471,10 +469,7 @@ def _collection_record(comparison: Comparison, name: str) -> dict[str, Any]:
         "systems": list(table.runs),
         "topics": len(table.queries),
         "conventions": {} if table.scores is None else dict(table.scores.conventions),
-        "inputs": [
-            {"file": origin.file, "format": origin.format, "why": origin.why, "sha256": origin.sha256}
-            for origin in table.origins
-        ],
+        "inputs": [input_record(origin) for origin in table.origins],
     }
 
 
@@ -520,15 +515,6 @@ def _pair_record(pair: Pair) -> dict[str, Any]:
     found["significant"], found["verdict"] = pair.is_significant, pair.verdict
     found["topics_needed"], found["smallest_difference"] = needed_topics(pair), shown_difference(pair)
     return found | effect
-
-
-def _versions() -> dict[str, str]:
-    return {
-        "cranfield": version("cranfield"),
-        "numpy": version("numpy"),
-        "scipy": version("scipy"),
-        "python": platform.python_version(),
-    }
 
 
 def _wrapped(lines: Sequence[str], width: int) -> str:
@@ -617,7 +603,7 @@ def _leaderboard_json(board: Leaderboard) -> str:
         "collections": [_collection_record(comparison, name) for name in comparison.collections],
         "warnings": list(comparison.warnings),
         "notes": list(comparison.notes),
-        "versions": _versions(),
+        "versions": versions("numpy", "scipy"),
     }
     return _dumped(content)
 

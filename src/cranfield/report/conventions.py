@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from cranfield.comparing_tools import Comparison, ToolValue
 from cranfield.report import tables
+from cranfield.report.json_output import dumped
 from cranfield.report.tables import Cell, Table, number
 from cranfield.wording import counted
 
@@ -32,7 +32,7 @@ def as_markdown(comparison: Comparison, every_query: bool = False) -> str:
 
 
 def as_json(comparison: Comparison) -> str:
-    return json.dumps(comparison.record(), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return dumped(comparison.record())
 
 
 def _known(comparison: Comparison) -> list[ToolValue]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,6 +11,7 @@ from cranfield.lab.costs import Indexing, as_record
 from cranfield.lab.energy import Energy, Use
 from cranfield.lab.latency import PERCENTILES, Figure, Ratio, Summary, Throughput
 from cranfield.report import tables
+from cranfield.report.json_output import dumped
 from cranfield.report.tables import MISSING, Cell, Table
 from cranfield.wording import counted, listed
 
@@ -78,7 +78,7 @@ def as_json(bench: Bench) -> str:
         "energy": None if bench.energy is None else _energy_record(bench.energy),
         "notes": list(bench.notes),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return dumped(content)
 
 
 def _summaries(bench: Bench, found: Sequence[Summary], phase: str) -> list[dict[str, Any]]:

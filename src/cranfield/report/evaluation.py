@@ -94,32 +94,25 @@ def as_csv(lines: Iterator[Row], places: int | None) -> str:
 
 def as_jsonl(lines: Iterator[Row], places: int | None) -> str:
     """One JSON record a row."""
-    import json
+    from cranfield.report.json_output import dumped
 
     return "".join(
-        json.dumps({"run": run, "measure": label, "query": query, "value": _rounded(value, places)}, ensure_ascii=False)
-        + "\n"
+        dumped({"run": run, "measure": label, "query": query, "value": _rounded(value, places)}, indent=None)
         for run, label, query, value in lines
     )
 
 
 def as_json(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None, places: int | None) -> str:
     """Everything: scores, intervals, coverage, conventions, versions, and the SHA-256 of the inputs."""
-    import json
-    import platform
-    from importlib.metadata import version
+    from cranfield.report.json_output import dumped, input_record, versions
 
     content: dict[str, Any] = {
         "runs": [_run_record(scores, run, per_query, places) for run in scores.runs],
         "measures": [_measure_record(scores, i) for i in range(len(scores.labels))],
         "conventions": dict(scores.conventions),
         "notes": list(scores.notes),
-        "inputs": [_input(origin) for origin in _origins(scores)],
-        "versions": {
-            "cranfield": version("cranfield"),
-            "numpy": version("numpy"),
-            "python": platform.python_version(),
-        },
+        "inputs": [input_record(origin) for origin in _origins(scores)],
+        "versions": versions("numpy"),
     }
     if groups:
         content["groups"] = {
@@ -129,7 +122,7 @@ def as_json(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]]
             }
             for group, queries in groups.items()
         }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return dumped(content)
 
 
 def as_table(
@@ -348,10 +341,6 @@ def _origins(scores: Scores) -> Iterator[Origin]:
     against = scores.runs[0].judged.sources.extras.against if scores.runs else None
     origins = (scores.qrels, *(run.origin for run in scores.runs), against.origin if against else None)
     return (origin for origin in origins if origin is not None)
-
-
-def _input(origin: Origin) -> dict[str, str | None]:
-    return {"file": origin.file, "format": origin.format, "why": origin.why, "sha256": origin.sha256 or None}
 
 
 def _plain(value: float, places: int | None) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import math
 import textwrap
 from collections.abc import Sequence
@@ -12,6 +11,7 @@ from typing import Any
 
 from cranfield.explaining import Explanation
 from cranfield.measures import Measure
+from cranfield.report.json_output import dumped
 from cranfield.report.mathml import formula
 from cranfield.report.tables import MISSING
 from cranfield.wording import counted
@@ -42,7 +42,7 @@ def as_json(explanations: Sequence[Explanation]) -> str:
     """Everything; a list where there are several."""
     records = [one.record() for one in explanations]
     whole = records[0] if len(records) == 1 else records
-    return json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+    return dumped(whole)
 
 
 def as_markdown(explanations: Sequence[Explanation]) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from cranfield.lab.residual import Comparison, Difference
 from cranfield.report import tables
+from cranfield.report.json_output import dumped
 from cranfield.report.tables import MISSING, Cell, Table, number
 from cranfield.wording import counted
 
@@ -57,7 +56,7 @@ def as_json(found: Comparison) -> str:
         "ways": rows,
         "notes": list(found.notes),
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return dumped(content)
 
 
 def _table(found: Comparison) -> Table:

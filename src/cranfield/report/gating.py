@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cranfield.collection import Origin
+from cranfield.report.json_output import dumped, input_record, versions
 from cranfield.scores import TOP
 from cranfield.stats.claims import p_text
 from cranfield.stats.gate import Decision, Gate, Side
@@ -37,9 +38,6 @@ def as_text(gate: Gate, width: int = WIDTH, styled: bool = False, reasons: bool 
 
 def as_json(gate: Gate) -> str:
     """Everything in full precision; what there is no number for is null."""
-    import json
-    import platform
-    from importlib.metadata import version
 
     rule = gate.rule
     content = {
@@ -56,17 +54,10 @@ def as_json(gate: Gate) -> str:
         "warnings": list(gate.warnings),
         "notes": list(gate.notes),
         "conventions": dict(gate.conventions or {}),
-        "inputs": [_input(origin) for origin in _origins(gate)],
-        "versions": {
-            "cranfield": version("cranfield"),
-            "numpy": version("numpy"),
-            "scipy": version("scipy"),
-            "python": platform.python_version(),
-        },
+        "inputs": [input_record(origin) for origin in _origins(gate)],
+        "versions": versions("numpy", "scipy"),
     }
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    # bytes of ids that are not UTF-8 are escaped, so that the file is
-    return re.sub("[\ud800-\udfff]", lambda byte: f"\\u{ord(byte[0]):04x}", text)
+    return dumped(content)
 
 
 def as_junit(gate: Gate) -> str:
@@ -242,10 +233,6 @@ def _side_record(side: Side) -> dict[str, Any]:
 def _origins(gate: Gate) -> Sequence[Origin]:
     found = (gate.qrels, gate.baseline.origin, gate.candidate.origin)
     return [origin for origin in found if origin is not None]
-
-
-def _input(origin: Origin) -> dict[str, str]:
-    return {"file": origin.file, "format": origin.format, "why": origin.why, "sha256": origin.sha256}
 
 
 def _finite(value: float | None) -> float | None:

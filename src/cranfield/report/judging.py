@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
@@ -22,6 +21,7 @@ from cranfield.judging import (
 from cranfield.judging.assignment import assignments
 from cranfield.judging.progress import FEW
 from cranfield.judging.scale import written
+from cranfield.report.json_output import dumped
 from cranfield.report.tables import MISSING, Cell, Table, number, terminal
 from cranfield.wording import counted, listed
 
@@ -72,7 +72,7 @@ def status_json(log: JudgmentLog) -> str:
         "work": [vars(one) for one in state.work],
         "agreement": figures,
     }
-    return json.dumps(content, indent=1) + "\n"
+    return dumped(content)
 
 
 def exported_text(exported: Exported, scale: Scale, conflicts: str | None = None) -> str:

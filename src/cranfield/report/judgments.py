@@ -17,7 +17,7 @@ from cranfield.judgments.counting import Counts, Spread
 from cranfield.judgments.differences import KINDS, Change, Differences
 from cranfield.judgments.merging import Conflict, Merged
 from cranfield.report import tables
-from cranfield.report.agreement import json_text
+from cranfield.report.json_output import dumped
 from cranfield.report.tables import MISSING, Cell, Table
 from cranfield.wording import counted, listed
 
@@ -177,7 +177,7 @@ def changes_table(found: Differences, path: str) -> bytes:
 
 def differences_json(found: Differences, rel: float) -> str:
     up, down = found.crossed(rel)
-    return json_text(
+    return dumped(
         {
             "old": found.old,
             "new": found.new,
@@ -276,7 +276,7 @@ def _remarks(found: Counts) -> Iterator[str]:
 
 
 def counts_json(found: Counts) -> str:
-    return json_text(
+    return dumped(
         {
             "name": found.name,
             "rel": found.rel,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from cranfield.pooling.replay import Curve
 from cranfield.pooling.strategies import strategy_of
 from cranfield.pooling.survey import Guess, Survey
 from cranfield.report import tables
+from cranfield.report.json_output import dumped
 from cranfield.report.plots.drawing import Plot
 from cranfield.report.plots.marks import line_layers, name, quantity, rows, unfolded, value
 from cranfield.report.plots.theme import INK, LINE, VERMILLION, colours
@@ -47,9 +47,7 @@ def as_json(told: Survey, file: str | None = None) -> str:
     if told.curves:
         content["replay"] = [_curve_record(curve, _shared(told.curves)) for curve in told.curves]
     content |= {"warnings": told.warnings, "notes": list(told.notes)}
-    text = json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    # bytes of ids that are not UTF-8 are escaped, so that the output is
-    return re.sub("[\ud800-\udfff]", lambda byte: f"\\u{ord(byte[0]):04x}", text)
+    return dumped(content)
 
 
 def _parts(told: Survey, file: str | None, width: int, styled: bool) -> Iterator[str]:

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from typing import Any
 
 from cranfield.pooling.recall import KINDS, Estimate, Method, Needed, Recall
+from cranfield.report.json_output import dumped
 from cranfield.report.page.summary import percent
 from cranfield.report.plots.values import signed
-from cranfield.report.pool_page.data import dumped
 from cranfield.report.pool_page.text import WIDTH, printable, wrapped
 from cranfield.report.tables import MISSING, Cell, Table, number, terminal
 from cranfield.wording import counted

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from cranfield.lab.tuning import Setting, Tuning
 from cranfield.report import tables
+from cranfield.report.json_output import dumped
 from cranfield.report.tables import Cell, Table, number
 from cranfield.wording import counted
 
@@ -57,7 +57,7 @@ def as_json(tuning: Tuning) -> str:
         "settings": [{**setting, "mean": mean} for setting, mean in zip(tuning.settings, tuning.means, strict=True)],
         "per_topic": tuning.per_topic,
     }
-    return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    return dumped(content)
 
 
 def shown(setting: Setting) -> str:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import json
-import platform
-import re
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import Any
 
 from cranfield.collection import Origin
 from cranfield.pooling.contributions import Contribution, TopicPool
 from cranfield.pooling.diagnosis import Diagnosis
 from cranfield.pooling.reusability import Effect, LeftOut, Standing
+from cranfield.report.json_output import dumped, input_record, versions
 from cranfield.report.pool_page.findings import findings
 
 
 def as_json(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> str:
     """The whole as JSON."""
     return dumped(content(diagnosis, seed, command))
-
-
-def dumped(found: Any) -> str:
-    """JSON that is UTF-8, whatever bytes ids hold, and has no NaN."""
-    text = json.dumps(found, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    return re.sub("[\ud800-\udfff]", lambda byte: f"\\u{ord(byte[0]):04x}", text)
 
 
 def content(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> dict[str, Any]:
@@ -54,13 +45,8 @@ def content(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> dict[str,
         "notes": list(diagnosis.notes),
         "seed": seed,
         "command": command or None,
-        "inputs": [_input(origin) for origin in origins(diagnosis)],
-        "versions": {
-            "cranfield": version("cranfield"),
-            "numpy": version("numpy"),
-            "scipy": version("scipy"),
-            "python": platform.python_version(),
-        },
+        "inputs": [input_record(origin) for origin in origins(diagnosis)],
+        "versions": versions("numpy", "scipy"),
     }
 
 
@@ -181,7 +167,3 @@ def origins(diagnosis: Diagnosis) -> list[Origin]:
     """The files that were read: judgments, then runs."""
     found = (diagnosis.pooled.qrels.origin, *(run.origin for run in diagnosis.pooled.runs))
     return [origin for origin in found if origin is not None]
-
-
-def _input(origin: Origin) -> dict[str, str]:
-    return {"file": origin.file, "format": origin.format, "sha256": origin.sha256}
