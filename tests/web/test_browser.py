@@ -484,7 +484,11 @@ def test_two_assessors_overlap_disagree_are_adjudicated_and_exported(chromium: A
             assert "0.667" in cora.locator("main").inner_text()
             cora.goto(f"{address}/adjudicate")
             assert "Text 0" in cora.locator("article").inner_text()
-            for key, shown in (("2", "text=No disagreement waits"), ("u", "article"), ("2", "text=No disagreement waits")):
+            for key, shown in (
+                ("2", "text=No disagreement waits"),
+                ("u", "article"),
+                ("2", "text=No disagreement waits"),
+            ):
                 with cora.expect_navigation():  # keys are heard once a page is loaded
                     cora.keyboard.press(key)
                 cora.wait_for_selector(shown)
@@ -494,6 +498,26 @@ def test_two_assessors_overlap_disagree_are_adjudicated_and_exported(chromium: A
                 cora.click("text=Qrels, four columns")
             rows = Path(coming.value.path()).read_text().splitlines()
             assert sorted(rows) == ["1 0 d0 2", "1 0 d1 1", "1 0 d2 2"]
+    room.close()
+
+
+def test_nobody_is_told_that_all_is_judged_while_others_hold_some_of_it(chromium: Any, tmp_path: Path) -> None:
+    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["d0", "d1"]}))
+    held = room.desk("grace").next().doc
+    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+        opened(page, address)
+        assert page.locator("#document .id").inner_text() != held
+        page.keyboard.press("1")
+        page.wait_for_selector("text=Nothing to judge for now")
+        assert "1 document is left, which others are looking at" in page.locator("#document").inner_text()
+        page.click("text=Look again")
+        page.wait_for_selector("text=Nothing has come back yet.")
+        room.desk("grace").leave()
+        page.click("text=Look again")
+        page.wait_for_selector("#document .id")
+        assert page.locator("#document .id").inner_text() == held
+        page.keyboard.press("2")
+        page.wait_for_selector("text=Everything that is yours to judge is judged.")
     room.close()
 
 

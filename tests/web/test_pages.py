@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
+import httpx
 import numpy as np
 import pytest
 from starlette.applications import Starlette
@@ -16,7 +18,7 @@ from cranfield.web.app import make_app
 from cranfield.web.asking import Asked, missing
 from cranfield.web.pages import Page, address, as_json, static, twins
 from cranfield.workspace import open_workspace
-from tests.web.conftest import client_of, judge_all, make_folder, room_in, with_token
+from tests.web.conftest import client_of, judge_all, make_folder, room_in, serving, signed_in, with_token
 
 
 def app_with(handler: Any, path: str = "/thing") -> Starlette:
@@ -123,3 +125,28 @@ def test_the_first_page_is_judging_as_long_as_there_is_nothing_to_explore(tmp_pa
     (folder / "a.run").unlink()
     assert first() == "/judge"  # judgments, and no runs
     room.close()
+
+
+def test_who_coordinates_begins_with_progress_and_holds_nothing(app: Any) -> None:
+    first = {
+        name: signed_in(app, name).get("/", follow_redirects=False).headers["location"] for name in ("cora", "ada")
+    }
+    assert first == {"cora": "/progress", "ada": "/judge"}
+
+
+def test_who_leaves_in_the_middle_of_a_request_leaves_no_traceback(
+    folder: Path, room: Any, capfd: pytest.CaptureFixture[str]
+) -> None:
+    app = make_app(open_workspace(folder), room=room, alone="ada", explores=False)
+    token = with_token(client_of(app)).headers["x-csrf-token"]
+    with serving(app) as address:
+        host, port = address.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port))) as line:
+            line.sendall(
+                f"POST /api/judging/next HTTP/1.1\r\nhost: {host}:{port}\r\ncontent-type: application/json\r\n"
+                f"x-csrf-token: {token}\r\ncontent-length: 100\r\n\r\n{{".encode()
+            )
+        with httpx.Client(base_url=address) as client:
+            assert client.get("/api/judging").status_code == 200  # it goes on
+    told = capfd.readouterr().err
+    assert "Traceback" not in told and "Exception" not in told

@@ -124,12 +124,17 @@ def _for_coordinators(route: Route) -> Route:
 
 
 def home(request: Request) -> Response | Page:
-    """Where to begin: what is explored, or judged as long as there is nothing to explore. As JSON, all pages."""
+    """Where to begin: what is explored, or judged as long as there is nothing to explore. As JSON, all pages.
+
+    Who coordinates others begins with their progress: a document would be held for whoever opens the page to judge.
+    """
     site: Site = request.app.state.site
     if request.state.user is None:
         raise HTTPException(401, "Sign in first.")
     entries = site.entries_for(request.state.user)
     ready = [one for one in entries if one.group != explore.GROUP] if not _can_explore_by_now(site) else entries
+    if site.accounts is not None and request.state.user.may("coordinator"):
+        ready = [one for one in ready if one.path != "/judge"]
     first = ready[0].path if ready else None
     if first is not None and not request.state.as_json:
         return go_to(first)

@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl, unquote
 
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 FORM = "application/x-www-form-urlencoded"
 MOST_BODY = 200_000  # bytes; files that are imported may have more
@@ -149,10 +149,13 @@ async def read_json(request: Request) -> dict[str, Any]:
 async def read_body(request: Request, most: int = MOST_BODY) -> bytes:
     """The body of a request, as long as it is not too long."""
     body = bytearray()
-    async for chunk in request.stream():
-        body += chunk
-        if len(body) > most:
-            raise HTTPException(413, f"this is more than {most:,} bytes.")
+    try:
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > most:
+                raise HTTPException(413, f"this is more than {most:,} bytes.")
+    except ClientDisconnect:  # who left the page in the middle of it reads no answer
+        raise bad("the body did not come whole.") from None
     return bytes(body)
 
 

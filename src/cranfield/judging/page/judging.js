@@ -424,11 +424,25 @@ const startJudging = (() => {
     const topicOf = (one) => (topic && topic.query === one.query ? topic : topics.find(({query}) => query === one.query))
       || {query: one.query, title: one.query, description: "", narrative: "", words: []};
 
+    // What is said where no document is to be judged: never that all is done while others hold some of it.
+    function ending() {
+      const left = topics.reduce((sum, one) => sum + one.left, 0);
+      const heading = (text) => make("h1", {tabindex: "-1"}, text);
+      if (!topics.length) return [heading("Nothing to judge"), make("p", {}, "No topic is assigned to you.")];
+      if (!left) return [heading("Nothing left here"), make("p", {}, "Everything that is yours to judge is judged. Thank you.")];
+      const lookAgain = async () => {
+        await open(null);
+        if (item === null) say("Nothing has come back yet.");
+      };
+      return [heading("Nothing to judge for now"),
+        make("p", {}, `${number(left)} ${left === 1 ? "document is" : "documents are"} left, which others are looking at right now. What they do not judge comes back to you.`),
+        make("p", {}, make("button", {type: "button", class: "act", onclick: lookAgain}, "Look again"))];
+    }
+
     // What is to be on the screen for a document, or for none. It is made before anything changes.
     function sheetFor(found) {
       if (!found) {
-        const content = [make("h1", {tabindex: "-1"}, "Nothing left here"), make("p", {}, "Everything that is yours to judge is judged. Thank you.")];
-        return {content, sources: [], strips: new Map(), words: markable([])};
+        return {content: ending(), sources: [], strips: new Map(), words: markable([])};
       }
       try {
         return sheetOf(found, found.words || topicOf(found).words || []);
@@ -442,6 +456,7 @@ const startJudging = (() => {
     async function show(found) {
       const isOther = found && (!topic || found.query !== topic.query || !trail.length);
       const before = isOther ? (await store.seen(found.query)).filter((place) => place !== found.place) : trail;
+      if (!found) topics = await store.topics();
       put(found);
       trail = before;
       if (found && trail.at(-1) !== found.place) trail.push(found.place);
@@ -486,7 +501,7 @@ const startJudging = (() => {
       } else {
         topic = topics.find((one) => one.query === query) || topic;
         say(query === null ? "" : "Nothing of this topic is left for now.");
-        if (item === null) { drawTopic(); put(null); }
+        if (item === null) { drawTopic(); await show(null); }
       }
     }
 
