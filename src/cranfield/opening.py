@@ -65,7 +65,7 @@ class Input:
     @property
     def sha256(self) -> str | Callable[[], str]:
         """The digest of the file as it is on disk, compressed or not; of a file that stays, how to get it."""
-        return self._raw.finish() if self._raw.is_stream else partial(_digest, self.path, self._raw.signature)
+        return self._raw.finish() if self._raw.is_stream else partial(sha256_of, self.path, self._raw.signature)
 
     @property
     def plain_size(self) -> int | None:
@@ -336,17 +336,17 @@ def _signature(file: BinaryIO) -> tuple[int, ...]:
     return (status.st_size, status.st_mtime_ns, status.st_ino) if stat.S_ISREG(status.st_mode) else ()
 
 
-def _digest(path: str, signature: tuple[int, ...]) -> str:
-    """The SHA-256 of a file that was read before."""
+def sha256_of(path: PathLike, signature: tuple[int, ...] | None = None) -> str:
+    """The SHA-256 of a file; with a signature, of one that was read before and has not changed since."""
     import hashlib
 
     try:
         with open(path, "rb") as file:
-            if _signature(file) != signature:
-                raise InputError("the file has changed since it was read.", path)
+            if signature is not None and _signature(file) != signature:
+                raise InputError("the file has changed since it was read.", str(path))
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise _unreadable(str(path), error) from None
 
 
 class _Chunks(io.RawIOBase):

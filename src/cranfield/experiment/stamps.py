@@ -21,7 +21,7 @@ from cranfield.errors import CranfieldError, InputError
 from cranfield.experiment.steps import Step
 from cranfield.lab.collections import is_named
 from cranfield.lab.collections.base import address_of
-from cranfield.opening import expand
+from cranfield.opening import expand, sha256_of
 from cranfield.records import record
 from cranfield.workspace import Workspace
 
@@ -167,13 +167,7 @@ def digest_of(path: Path) -> str:
         inner = sorted(file for file in path.rglob("*") if file.is_file())
         lines = (f"{digest_of(file)} {file.relative_to(path).as_posix()}\n" for file in inner)
         return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except FileNotFoundError:
-        raise InputError("there is no such file.", str(path)) from None
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}.", str(path)) from None
+    return sha256_of(path)
 
 
 def _difference(old: Stamp, new: Stamp) -> str:

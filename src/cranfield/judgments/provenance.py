@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -11,8 +10,9 @@ from importlib.metadata import version
 from typing import Any
 
 from cranfield.collection import Qrels
+from cranfield.errors import CranfieldError
 from cranfield.formats import write_qrels
-from cranfield.opening import PathLike, writing
+from cranfield.opening import PathLike, sha256_of, writing
 from cranfield.records import record
 
 SUFFIX = ".provenance.json"
@@ -95,7 +95,7 @@ def write_judgments(qrels: Qrels, path: str, provenance: Provenance, format: str
     """
     lost = write_qrels(qrels, path, format)
     if path != "-" and os.path.isfile(path):
-        known = {**_record(provenance), "sha256": _digest(path)}
+        known = {**_record(provenance), "sha256": sha256_of(path)}
         with writing(provenance_file(path)) as out:
             out.write((json.dumps(known, indent=1, ensure_ascii=True) + "\n").encode())
     return lost
@@ -106,7 +106,7 @@ def read_provenance(path: PathLike) -> Provenance | None:
     try:
         with open(provenance_file(path), "rb") as file:
             found = json.loads(file.read())
-        if found["sha256"] != _digest(path):
+        if found["sha256"] != sha256_of(path):
             return None
         sources = tuple(
             Source(str(one["name"]), one.get("file"), one.get("sha256"), bool(one.get("model")))
@@ -114,13 +114,8 @@ def read_provenance(path: PathLike) -> Provenance | None:
         )
         settings, notes = dict(found.get("settings", {})), tuple(map(str, found.get("notes", ())))
         return Provenance(str(found["made_by"]), str(found["kind"]), str(found["rule"]), sources, settings, notes)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (CranfieldError, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
-
-
-def _digest(path: PathLike) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _record(provenance: Provenance) -> dict[str, Any]:

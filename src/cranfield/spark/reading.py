@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 from cranfield.collection import Origin
 from cranfield.errors import CranfieldError, InputError
 from cranfield.formats.recognise import AS_ASKED
-from cranfield.opening import display_name
+from cranfield.opening import display_name, sha256_of
 from cranfield.records import record
 from cranfield.scores import distinct_names
 from cranfield.spark.columns import WHOLE, Columns, qrels_columns, quoted, run_columns
@@ -162,10 +161,7 @@ def _read(session: Any, path: str, given: str | None, as_columns: Callable[[Any]
 def _digest(path: str) -> str:
     """SHA-256 of a file on this machine; of others and of folders there is none."""
     local = _local(path)
-    if local is None or not os.path.isfile(local):
-        return ""
-    with open(local, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return "" if local is None or not os.path.isfile(local) else sha256_of(local)
 
 
 def _begins_with(lines: Any, mark: str) -> bool:

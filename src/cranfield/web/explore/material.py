@@ -17,7 +17,7 @@ from cranfield.formats import read_qrels
 from cranfield.ids import id_bytes
 from cranfield.judging import JudgingError, JudgmentLog, export_qrels
 from cranfield.measures.own import own_name
-from cranfield.opening import display_name, expand
+from cranfield.opening import display_name, expand, sha256_of
 from cranfield.records import entity, record
 from cranfield.scores import distinct_names
 from cranfield.web.explore.kept import Kept, key_of
@@ -256,7 +256,7 @@ class Finder:
         if known is None or known[0] != looks:
             key = key_of("digest", os.path.abspath(file), looks)
             kept = self.kept.get(key)
-            digest = kept.decode() if kept else _sha256(file)
+            digest = kept.decode() if kept else sha256_of(file)
             if kept is None:
                 self.kept.put({key: digest.encode()})
             known = self._digests[file] = (looks, digest)
@@ -319,14 +319,6 @@ def _said(qrels: Qrels) -> Iterator[bytes]:
     yield qrels.grades.tobytes()
     for column in (qrels.docs, qrels.subtopics, *(qrels.extra[name] for name in sorted(qrels.extra))):
         yield b"\0".join(map(id_bytes, map(str, column)))
-
-
-def _sha256(file: str) -> str:
-    try:
-        with open(file, "rb") as source:
-            return hashlib.file_digest(source, "sha256").hexdigest()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}.", file) from None
 
 
 def systems_named(explored: Explored, names: Sequence[str]) -> list[System]:
