@@ -564,6 +564,7 @@ def test_what_waits_is_sent_when_the_page_is_opened_again(chromium: Any, folder:
         page.keyboard.press("3")
         page.wait_for_function("() => document.querySelector('.said').textContent.includes('1 act waits')")
         page.unroute_all()
+        page.wait_for_timeout(1000)  # what a page keeps reaches the browser, whom the next one asks, a moment later
         page.reload()  # as after the browser was closed
         page.wait_for_selector("#document h1")
         page.wait_for_function("() => document.getElementById('progress').textContent.includes('5 left')")
