@@ -510,6 +510,8 @@ def test_nobody_is_told_that_all_is_judged_while_others_hold_some_of_it(chromium
         page.keyboard.press("1")
         page.wait_for_selector("text=Nothing to judge for now")
         assert "1 document is left, which others are looking at" in page.locator("#document").inner_text()
+        said = "Saved: 1 Related. Others are looking at what is left of this topic."
+        assert page.locator(".said").inner_text() == said and page.locator("button[data-grade]").first.is_disabled()
         page.click("text=Look again")
         page.wait_for_selector("text=Nothing has come back yet.")
         room.desk("grace").leave()

@@ -149,7 +149,8 @@ class Sitting(Seat):
         if self.item is None and query is not None:
             self._show(self.desk.next())
             if self.item is not None:
-                self.message += f" Topic {query} is done; this is topic {self.item.query}."
+                end = "is done" if not saved.left else "has nothing left but what others are looking at"
+                self.message += f" Topic {query} {end}; this is topic {self.item.query}."
             else:
                 self._nothing_left()
 

@@ -552,7 +552,8 @@ const startJudging = (() => {
         }
         const after = await store.after(about.query);
         const found = after === null ? null : await store.next(after);
-        say(`Saved: ${what}. This topic is done${found ? "; here is the next one" : ""}.`);
+        const end = saved.left ? "Others are looking at what is left of this topic" : "This topic is done";
+        say(`Saved: ${what}. ${end}${found ? "; here is the next one" : ""}.`);
         await show(found);
       });
     }
