@@ -11,7 +11,7 @@ from typing import Any
 from cranfield.collection import Origin
 from cranfield.errors import DuplicateError, FormatError, InputError
 from cranfield.formats.rows import QUERY, column, normal
-from cranfield.formats.tabular import frame_records
+from cranfield.formats.tabular import delimited, frame_records
 from cranfield.formats.values import decimal
 from cranfield.ids import id_bytes, shown
 from cranfield.opening import Input, PathLike, display_name
@@ -146,7 +146,7 @@ def _rows(source: Input) -> tuple[str, str, Iterable[tuple[int, Row]]]:
     for delimiter, name in (("\t", "tsv"), (",", "csv")):
         names = [normal(cell) for cell in next(csv.reader([first], delimiter=delimiter))]
         if column(names, MEASURE) and column(names, QUERY) and column(names, VALUE):
-            return name, f"line {line} names its columns", _record_rows(_delimited(source, delimiter), source.name)
+            return name, f"line {line} names its columns", _record_rows(delimited(source, delimiter), source.name)
     if first.count("\t") == 3:
         return "eval", "four columns parted by tabs", _tabbed_rows(source)
     if len(first.split()) == 3 or first.startswith(_TEXTS):
@@ -207,24 +207,6 @@ def _json_rows(source: Input) -> Iterator[tuple[int, Row]]:
         if not isinstance(record, dict):
             raise InputError(f"expected a JSON object, found {line:.40}.", source.name, number)
         yield number, _row(record, source.name, number)
-
-
-def _delimited(source: Input, delimiter: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    reader = csv.reader(source.text(), delimiter=delimiter)
-    header: list[str] = []
-    try:
-        for row in reader:
-            if not row or row[0].startswith("#"):
-                continue
-            if not header:
-                header = [name.strip() for name in row]
-            elif len(row) != len(header):
-                message = f"expected {len(header)} columns ({', '.join(header)}), found {len(row)}."
-                raise InputError(message, source.name, reader.line_num)
-            else:
-                yield reader.line_num, dict(zip(header, row, strict=True))
-    except csv.Error as error:
-        raise InputError(f"not a table: {error}.", source.name, reader.line_num) from None
 
 
 def _record_rows(

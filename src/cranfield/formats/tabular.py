@@ -12,19 +12,19 @@ from cranfield.errors import InputError, MissingExtra
 from cranfield.formats.json_rows import Records, by_record, judged_records, read_records, without_lines
 from cranfield.formats.rows import QrelsRows, RunRows
 from cranfield.formats.trec import number
-from cranfield.formats.values import OnProblem
+from cranfield.formats.values import OnProblem, stop
 from cranfield.ids import id_bytes
 from cranfield.opening import Input, PathLike
 
 
 def read_delimited_run(source: Input, problem: OnProblem, delimiter: str) -> RunRows:
     """CSV or TSV with a header that names query, doc and score (or rank)."""
-    return read_records(_delimited(source, problem, delimiter), source.name, problem)
+    return read_records(delimited(source, delimiter, problem), source.name, problem)
 
 
 def read_delimited_qrels(source: Input, problem: OnProblem, words: Mapping[str, float], delimiter: str) -> QrelsRows:
     """CSV or TSV with a header that names query, doc and grade; BEIR's qrels are one."""
-    return judged_records(_delimited(source, problem, delimiter), source.name, problem, words)
+    return judged_records(delimited(source, delimiter, problem), source.name, problem, words)
 
 
 def read_parquet_run(source: Input, problem: OnProblem) -> RunRows:
@@ -116,7 +116,8 @@ def _zipped(columns: Mapping[str, list[Any]]) -> Records:
         yield index, dict(zip(columns, values, strict=True))
 
 
-def _delimited(source: Input, problem: OnProblem, delimiter: str) -> Records:
+def delimited(source: Input, delimiter: str, problem: OnProblem = stop) -> Records:
+    """Rows below a header as mappings, each with its line."""
     spaced = _is_spaced(source.head, delimiter)
     reader = csv.reader(source.text(), delimiter=delimiter, skipinitialspace=spaced)
     rows = _numbered(reader)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from cranfield.collection import Origin, Qrels
 from cranfield.errors import CranfieldError, InputError
 from cranfield.formats.json_rows import Pairs, parse_json
 from cranfield.formats.rows import DOC, QUERY, column, wanted
+from cranfield.formats.tabular import delimited
 from cranfield.formats.values import any_id, any_number
 from cranfield.judgments.provenance import CLICKS, Provenance, Source
 from cranfield.opening import Input, PathLike, display_name
@@ -236,22 +236,7 @@ def _records(source: Input) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if lines[0].lstrip().startswith(b"{"):
         yield from _json_lines(source)
         return
-    delimiter = "\t" if b"\t" in lines[0] else ","
-    header: Sequence[str] = ()
-    reader = csv.reader(source.text(), delimiter=delimiter, skipinitialspace=True)
-    try:
-        for row in reader:
-            if not row or row[0].startswith("#"):
-                continue
-            if not header:
-                header = [name.strip() for name in row]
-            elif len(row) != len(header):
-                found = f"expected {counted(len(header), 'column')} ({', '.join(header)}), found {len(row)}."
-                raise InputError(found, source.name, reader.line_num)
-            else:
-                yield reader.line_num, dict(zip(header, row, strict=True))
-    except csv.Error as error:
-        raise InputError(f"not a table: {error}.", source.name, reader.line_num) from None
+    yield from delimited(source, "\t" if b"\t" in lines[0] else ",")
 
 
 def _json_lines(source: Input) -> Iterator[tuple[int, Mapping[str, Any]]]:
