@@ -84,9 +84,9 @@ class Room:
         return self._search is not None and self._search.is_offered
 
     def begin_search(self) -> None:
-        """Have an index made to search for more in, where there is none."""
+        """Have an index made to search for more in, where there is none, after the first pages."""
         if self._search is not None:
-            self._search.begin()
+            self._search.begin_soon()
 
     def desk(self, name: str) -> Desk:
         """The desk of an assessor."""

@@ -33,6 +33,7 @@ MOST = 100_000  # documents of which an index is made without being asked
 MOST_BYTES = 200_000_000  # of their texts, compressed
 STALE = 3600.0  # seconds after which what a killed server left half made is swept away
 NICE = 19
+SOON = 2.0  # seconds that a server has for its first pages before an index is begun that nobody asked for
 
 
 class Finder:
@@ -48,6 +49,7 @@ class Finder:
         kept = self.folder / KEPT / collection.path("search")
         self._made = kept / hashlib.sha256(key.encode("utf-8", "surrogateescape")).hexdigest()[:32]
         self._lock = threading.Lock()
+        self._hurry = threading.Event()  # somebody waits for the index, or for the end
         self._index: Index | None = None
         self._crew: Crew | None = None
         self._thread: threading.Thread | None = None
@@ -72,11 +74,19 @@ class Finder:
         own = self._system.search(index, {"1": words}, depth).to_dict().get("1", {})
         return sorted(own, key=lambda doc: -own[doc])
 
+    def begin_soon(self) -> None:
+        """Have the index made in a moment, which belongs to the first pages."""
+        self._begin(SOON)
+
     def begin(self) -> None:
         """Have the index made, unless it is there or is not to be made; nobody waits for it."""
+        self._hurry.set()
+        self._begin()
+
+    def _begin(self, soon: float = 0.0) -> None:
         with self._lock:
             if self._thread is None and not self.why_not and not self._is_there():
-                self._thread = threading.Thread(target=self._make, daemon=True)
+                self._thread = threading.Thread(target=self._make, args=(soon,), daemon=True)
                 self._thread.start()
 
     def wait(self, seconds: float) -> None:
@@ -89,6 +99,7 @@ class Finder:
         with self._lock:
             self.why_not = self.why_not or "the server ends."
             crew = self._crew
+        self._hurry.set()
         if crew is not None:
             crew.__exit__()
 
@@ -106,7 +117,10 @@ class Finder:
                 shutil.rmtree(self._made, ignore_errors=True)
         return self._index
 
-    def _make(self) -> None:
+    def _make(self, soon: float) -> None:
+        self._hurry.wait(soon)
+        if self.why_not:
+            return
         into = self._made.parent / f"tmp-{os.getpid()}-{time.time_ns()}"
         try:
             answer = self._asked(into)
