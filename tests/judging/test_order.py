@@ -96,14 +96,14 @@ def test_an_order_tells_nothing_of_the_pool(tmp_path: Path) -> None:
 
 @given(n=st.integers(3, 80), share=st.integers(1, 100), seed=st.integers(0, 1000))
 def test_repeats_come_after_their_originals_with_others_in_between(n: int, share: int, seed: int) -> None:
-    repeats = list(range(n))[: n * share // 100]
-    order = arranged(range(n), repeats, random.Random(seed))
-    assert sorted(order) == sorted([(i, 0) for i in range(n)] + [(i, 1) for i in repeats])
-    gap = min(GAP, n // 2)
+    order = arranged(range(n), range(n), random.Random(seed), n * share // 100)
+    repeats = [pair for pair, again in order if again]
+    assert len(repeats) == len(set(repeats)) == n * share // 100
+    assert sorted(pair for pair, again in order if not again) == list(range(n))
     for pair in repeats:
-        between = order.index((pair, 1)) - order.index((pair, 0)) - 1
-        # as many as there are, for a document near the end
-        assert between >= min(gap, n - 1 - [one for one in order if one[1] == 0].index((pair, 0)))
+        # where more are repeated than come early enough, the last ones have fewer in between
+        gap = min(GAP, n // 2) if len(repeats) <= n - min(GAP, n // 2) else 0
+        assert order.index((pair, 1)) - order.index((pair, 0)) > gap
 
 
 def test_a_repeat_is_shown_as_if_it_were_new_and_only_after_the_first_time(log: JudgmentLog) -> None:
@@ -126,7 +126,8 @@ def test_a_repeat_is_shown_as_if_it_were_new_and_only_after_the_first_time(log: 
         saved = desk.save("judge", item.query, item.place, 1)
         item = saved.next
     again = [one.doc for one in log.events() if one.again]
-    assert len(again) == 5
+    # behind one that was put off nothing else comes: it would be seen that it is a repeat
+    assert 2 <= len(again) < 5 and not set(again) & set(seen[:3])
     for doc in again:
         judged = [one for one in log.events() if one.doc == doc and one.kind == "judge"]
         assert [one.again for one in judged] == [False, True]

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from cranfield.errors import InputError
 from cranfield.judging.database import Connection
-from cranfield.judging.log import JudgmentLog
+from cranfield.judging.log import PEOPLE, JudgmentLog
 from cranfield.judging.settings import load_settings
 
 
@@ -84,17 +84,18 @@ def growing(
 def grades(log: JudgmentLog, query: str) -> tuple[dict[str, float], int]:
     """What is known of a topic by now, as a strategy is told it, and how many documents still wait for a judgment.
 
-    A grade is what was adjudicated, else the mean. What nobody could judge counts as the lowest grade, or it would be
-    asked for again and again.
+    A grade is what was adjudicated, else the mean of people's. What nobody could judge counts as the lowest grade, or
+    it would be asked for again and again.
     """
 
     def work(at: Connection) -> tuple[dict[str, float], int]:
         lowest = load_settings(at).scale.values[0]
+        own = f"s.pair = p.pair AND s.again = 0 AND s.assessor IN {PEOPLE}"
         rows = at.rows(
-            """
+            f"""
             SELECT p.doc, p.adjudicated,
-                (SELECT AVG(s.grade) FROM states s WHERE s.pair = p.pair AND s.again = 0 AND s.kind = 'judge'),
-                (SELECT COUNT(*) FROM states s WHERE s.pair = p.pair AND s.again = 0 AND s.kind = 'cannot')
+                (SELECT AVG(s.grade) FROM states s WHERE {own} AND s.kind = 'judge'),
+                (SELECT COUNT(*) FROM states s WHERE {own} AND s.kind = 'cannot')
             FROM pairs p WHERE p.query = ? AND p.gold IS NULL
             """,
             query,

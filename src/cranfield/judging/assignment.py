@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from cranfield.errors import InputError
 from cranfield.judging.database import Connection
 from cranfield.judging.events import checked_assessor
+from cranfield.judging.left import is_dealt
 from cranfield.judging.log import JudgmentLog, ensure_assessor, require_topic
 from cranfield.judging.settings import load_settings
 from cranfield.records import record
@@ -50,10 +51,24 @@ def _give(at: Connection, given: Iterable[Assignment], anew: bool = False) -> No
             one.seat,
         )
         at.run("UPDATE orders SET reach = 0 WHERE assessor = ? AND query = ?", name, one.query)
+    _let_go(at)
+
+
+def _let_go(at: Connection) -> None:
+    """Let others have what is held for somebody whose topic it is no longer."""
+    if is_dealt(at):
+        at.run(
+            """
+            DELETE FROM holds WHERE NOT EXISTS (
+                SELECT 1 FROM pairs p JOIN assignments a ON a.query = p.query
+                WHERE p.pair = holds.pair AND a.assessor = holds.assessor
+            )
+            """
+        )
 
 
 def unassign(log: JudgmentLog, assessor: str, queries: Iterable[str] | None = None) -> None:
-    """Take topics, or all of them, from an assessor; what was judged stays."""
+    """Take topics, or all of them, from an assessor; what was judged stays, and what is on the desk can still be."""
     wanted = None if queries is None else list(queries)
 
     def work(at: Connection) -> None:
@@ -61,6 +76,7 @@ def unassign(log: JudgmentLog, assessor: str, queries: Iterable[str] | None = No
             at.run("DELETE FROM assignments WHERE assessor = ?", assessor)
         for query in wanted or []:
             at.run("DELETE FROM assignments WHERE assessor = ? AND query = ?", assessor, query)
+        _let_go(at)
 
     log.write(work)
 

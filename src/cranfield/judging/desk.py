@@ -6,7 +6,7 @@ Every function of a `Desk` may be shown to the assessor as it is: pages, termina
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from cranfield.errors import InputError
@@ -14,7 +14,9 @@ from cranfield.formats.values import any_id
 from cranfield.ids import shown
 from cranfield.judging.database import Connection, JudgingError
 from cranfield.judging.events import Event, State, Trace, checked_assessor, timed
+from cranfield.judging.left import left, seats, sizes
 from cranfield.judging.log import (
+    PEOPLE,
     JudgmentLog,
     add_pairs,
     ensure_assessor,
@@ -24,17 +26,23 @@ from cranfield.judging.log import (
     require_topic,
     state_in,
 )
-from cranfield.judging.order import add_place, extend_order, recheck, unlaid
+from cranfield.judging.order import add_place, extend_order, lay_out_whole, recheck
 from cranfield.judging.scale import plain
 from cranfield.judging.settings import Settings, load_settings
 from cranfield.records import record
 
-_OPEN = """
+# how many others look at a pair who may fill it: a judgment that is made counts already, that of a model never does
+_LOOKING = f"""
+    SELECT COUNT(*) FROM holds h WHERE h.pair = p.pair AND h.assessor <> ? AND h.until > ? AND h.assessor IN {PEOPLE}
+    AND NOT EXISTS (
+        SELECT 1 FROM states s
+        WHERE s.pair = h.pair AND s.assessor = h.assessor AND s.again = 0 AND s.kind = 'judge'
+    )
+"""
+_OPEN = f"""
     SELECT l.place, l.pair, l.again, p.gold IS NOT NULL, l.later FROM places l JOIN pairs p ON p.pair = l.pair
     WHERE l.assessor = ? AND l.query = ? AND l.status = 'open' AND (
-        l.again = 1 OR p.gold IS NOT NULL OR p.judged + (
-            SELECT COUNT(*) FROM holds h WHERE h.pair = l.pair AND h.assessor <> ? AND h.until > ?
-        ) < p.wanted
+        l.again = 1 OR p.gold IS NOT NULL OR p.judged + ({_LOOKING}) < p.wanted
     )
     ORDER BY l.later, l.place LIMIT ?
 """
@@ -104,24 +112,10 @@ class Desk:
         """The topics to judge, in their order, with how far they are."""
 
         def work(at: Connection) -> list[TopicState]:
-            known = at.rows(
-                """
-                SELECT query, COUNT(*), SUM(CASE WHEN status IN ('open', 'waiting') THEN 1 ELSE 0 END),
-                    SUM(CASE WHEN status = 'open' AND later > 0 THEN 1 ELSE 0 END)
-                FROM places WHERE assessor = ? GROUP BY query
-                """,
-                self.assessor,
-            )
-            rests = at.rows("SELECT query, rest FROM orders WHERE assessor = ? AND rest <> ''", self.assessor)
-            more = {query: unlaid(rest) for query, rest in rests}
-            begun = {}
-            for query, places, left, skipped in known:
-                there, open_ = more.get(query, (0, 0))
-                begun[query] = TopicState(query, int(places) + there, int(left) + open_, int(skipped))
-            fresh = _sizes(at, _seats(at, self.assessor))
-            every = _topics(at, self.assessor)
+            counts = left(at, self.assessor)
             return [
-                begun.get(query) or TopicState(query, fresh.get(query, 0), fresh.get(query, 0), 0) for query in every
+                TopicState(query, size.places, counts[self.assessor, query], size.skipped)
+                for query, size in sizes(at, self.assessor).items()
             ]
 
         return self.log.read(work)
@@ -157,7 +151,7 @@ class Desk:
         def work(at: Connection) -> str | None:
             ensure_assessor(at, self.assessor)
             settings = load_settings(at)
-            turns = list(_topics(at, self.assessor))
+            turns = self._topics(at)
             start = turns.index(query) + 1 if query in turns else 0
             for topic in turns[start:] + turns[:start]:
                 if topic != query and self._next(at, settings, topic, hold=False) is not None:
@@ -181,7 +175,8 @@ class Desk:
 
         def work(at: Connection) -> list[Item]:
             rows = at.rows(_OPEN, self.assessor, query, self.assessor, time.time(), n + 1)
-            return [self._item(at, query, other) for other, *_ in rows if other != place][:n]
+            todo = self._left(at, query)
+            return [self._item(at, query, other, todo) for other, *_ in rows if other != place][:n]
 
         return self.log.read(work)
 
@@ -226,11 +221,12 @@ class Desk:
                 **timed(trace) | {"recorded_at": latest_time(at, pair, self.assessor)},
             )
             event = record_event(at, event)
-            if kind == "note":
-                return Saved(event, self._item(at, query, place), self._left(at, query))
-            at.run("DELETE FROM holds WHERE pair = ? AND assessor = ?", pair, self.assessor)
-            following = self._next(at, settings, query)
-            return Saved(event, following, self._left(at, query))
+            following = self._item(at, query, place) if kind == "note" else None
+            if kind != "note":
+                at.run("DELETE FROM holds WHERE pair = ? AND assessor = ?", pair, self.assessor)
+                # what was on the desk when the topic was given to others is recorded; more of it does not come
+                following = self._next(at, settings, query) if self._seat(at, query) is not None else None
+            return Saved(event, following, self._left(at, query) if following is None else following.left)
 
         saved = self.log.write(work)
         if saved.next is None and (item := self._fed(query)) is not None:
@@ -268,8 +264,9 @@ class Desk:
                     **timed(trace) | {"recorded_at": latest_time(at, pair, self.assessor)},
                 )
                 record_event(at, event)
-                # it is on the desk again: others must not get it meanwhile
-                self._held(at, pair, time.time(), load_settings(at).hold)
+                if self._seat(at, str(last.query)) is not None:
+                    # it is on the desk again: others must not get it meanwhile
+                    self._held(at, pair, time.time(), load_settings(at).hold)
                 known = (last.query, last.doc, int(last.again))
             query, doc, again = known
             place = at.value(
@@ -279,7 +276,9 @@ class Desk:
                 again,
             )
             if place is None:  # judged elsewhere, in a packet say
-                self._order(at, load_settings(at), query, whole=True)
+                if self._seat(at, query) is not None:
+                    self._order(at, load_settings(at), query, whole=True)
+                lay_out_whole(at, self.assessor, query)
                 place = add_place(at, self.assessor, query, self._pair(at, query, doc))
             return self._item(at, query, place)
 
@@ -333,8 +332,11 @@ class Desk:
                 """,
                 self.assessor,
             )
-            left = {query: self._left(at, query) for query in dict.fromkeys(query for query, *_ in rows)}
-            return [Item(query, doc, place, length, left[query], *state) for query, doc, place, length, *state in rows]
+            todo = left(at, self.assessor)
+            return [
+                Item(query, doc, place, length, todo.get((self.assessor, query), 0), *state)
+                for query, doc, place, length, *state in rows
+            ]
 
         return self.log.read(work)
 
@@ -365,20 +367,28 @@ class Desk:
         """What an adaptive pool has to offer after everything else."""
         if self._feed is None:
             return None
-        topics = [query] if query is not None else self.log.read(lambda at: _topics(at, self.assessor))
+        own = self.log.read(self._topics)
+        topics = own if query is None else [query] if query in own else []
         return next((self.next(topic) for topic in topics if self._feed(topic)), None)
 
     def _held(self, at: Connection, pair: int, moment: float, seconds: float) -> bool:
         """Hold a pair for this assessor; False where others were quicker."""
-        row = at.row("SELECT judged, wanted FROM pairs WHERE pair = ? {skip}", pair)
-        if row is None:  # somebody is judging it this very moment
+        if at.row("SELECT pair FROM pairs WHERE pair = ? {skip}", pair) is None:
+            return False  # somebody is judging it this very moment
+        is_free, mine = at.rows(
+            f"""
+            SELECT p.judged + ({_LOOKING}) < p.wanted,
+                (SELECT until FROM holds h WHERE h.pair = p.pair AND h.assessor = ?)
+            FROM pairs p WHERE p.pair = ?
+            """,
+            self.assessor,
+            moment,
+            self.assessor,
+            pair,
+        )[0]
+        if not is_free:
             return False
-        holds = {who: until for who, until in at.rows("SELECT assessor, until FROM holds WHERE pair = ?", pair)}
-        mine = holds.pop(self.assessor, 0.0)
-        judged, wanted = row
-        if judged + sum(until > moment for until in holds.values()) >= wanted:
-            return False
-        if mine < moment + seconds / 2:  # a hold that is young enough need not be written again
+        if (mine or 0.0) < moment + seconds / 2:  # a hold that is young enough need not be written again
             at.run("DELETE FROM holds WHERE assessor = ?", self.assessor)
             at.run(
                 """
@@ -394,10 +404,17 @@ class Desk:
     def _order(self, at: Connection, settings: Settings, query: str, whole: bool = False) -> None:
         """See that this assessor has an order of a topic, complete to this day; `whole` if all places are needed."""
         require_topic(at, query)
-        seats = _seats(at, self.assessor)
-        if seats is not None and query not in seats:
+        seat = self._seat(at, query)
+        if seat is None:
             raise JudgingError(f"query {shown(query)} is not assigned to {self.assessor}.")
-        extend_order(at, settings, self.assessor, query, 0 if seats is None else seats[query], whole)
+        extend_order(at, settings, self.assessor, query, seat, whole)
+
+    def _seat(self, at: Connection, query: str) -> int | None:
+        """The seat of this assessor at a topic; None if it is given to others."""
+        return seats(at, self.assessor, query).get((self.assessor, query))
+
+    def _topics(self, at: Connection) -> list[str]:
+        return [query for _, query in seats(at, self.assessor)]
 
     def _rest(self, at: Connection, query: str) -> str:
         """The end of the order that has no places yet."""
@@ -407,11 +424,11 @@ class Desk:
     def _is_ahead(self, at: Connection, query: str, place: int) -> bool:
         """Whether a place is in the order, but not made yet."""
         row = at.row("SELECT length, rest FROM orders WHERE assessor = ? AND query = ?", self.assessor, query)
-        return row is not None and bool(row[1]) and row[0] - unlaid(row[1])[0] < place <= row[0]
+        return row is not None and bool(row[1]) and row[0] - len(row[1].split()) < place <= row[0]
 
     def _by_turns(self, at: Connection) -> Sequence[str]:
         """The topics of this assessor, the one judged last first."""
-        topics = list(_topics(at, self.assessor))
+        topics = self._topics(at)
         last = at.value(
             "SELECT query FROM events WHERE assessor = ? ORDER BY recorded_at DESC, seq DESC LIMIT 1", self.assessor
         )
@@ -431,19 +448,15 @@ class Desk:
             raise JudgingError(f"{self.assessor} has no document number {place} for query {shown(query)}.")
         return row[0], row[1], row[2]
 
-    def _item(self, at: Connection, query: str, place: int) -> Item:
+    def _item(self, at: Connection, query: str, place: int, todo: int | None = None) -> Item:
         pair, again, doc = self._place(at, query, place)
         state: State = state_in(at, pair, self.assessor, again)
         length = at.value("SELECT length FROM orders WHERE assessor = ? AND query = ?", self.assessor, query)
-        return Item(query, doc, place, int(length), self._left(at, query), state.kind, state.grade, state.note)
+        todo = self._left(at, query) if todo is None else todo
+        return Item(query, doc, place, int(length), todo, state.kind, state.grade, state.note)
 
     def _left(self, at: Connection, query: str) -> int:
-        laid = at.value(
-            "SELECT COUNT(*) FROM places WHERE assessor = ? AND query = ? AND status IN ('open', 'waiting')",
-            self.assessor,
-            query,
-        )
-        return int(laid) + unlaid(self._rest(at, query))[1]
+        return left(at, self.assessor, query).get((self.assessor, query), 0)
 
     def _pair(self, at: Connection, query: str | None, doc: str | None) -> int:
         return int(at.value("SELECT pair FROM pairs WHERE query = ? AND doc = ?", query, doc))
@@ -459,25 +472,3 @@ class Desk:
             query,
         )
         return [place for (place,) in rows]
-
-
-def _seats(at: Connection, assessor: str) -> dict[str, int] | None:
-    """The seat of an assessor at each topic; None where nothing is assigned to anybody, so that all may judge all."""
-    if at.value("SELECT 1 FROM assignments LIMIT 1") is None:
-        return None
-    return {query: seat for query, seat in at.rows("SELECT query, seat FROM assignments WHERE assessor = ?", assessor)}
-
-
-def _sizes(at: Connection, seats: Mapping[str, int] | None) -> dict[str, int]:
-    """How many documents each topic has for somebody in these seats, as long as no order is made."""
-    sizes: dict[str, int] = {}
-    for query, wanted, n in at.rows("SELECT query, wanted, COUNT(*) FROM pairs GROUP BY query, wanted"):
-        if wanted > (0 if seats is None else seats.get(query, 0)):
-            sizes[query] = sizes.get(query, 0) + n
-    return sizes
-
-
-def _topics(at: Connection, assessor: str) -> Sequence[str]:
-    seats = _seats(at, assessor)
-    every = [query for (query,) in at.rows("SELECT query FROM topics ORDER BY number")]
-    return every if seats is None else [query for query in every if query in seats]

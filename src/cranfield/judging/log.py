@@ -12,7 +12,7 @@ from cranfield.formats.values import any_id
 from cranfield.ids import natural_order, shown
 from cranfield.judging.database import Connection, Database, JudgingError, open_database
 from cranfield.judging.events import COLUMNS, JUDGING, Event, State, checked_assessor, state_of
-from cranfield.judging.order import FOLLOWING, REPEATED, REPEATS
+from cranfield.judging.order import FOLLOWING, PUT_OFF, REPEATS, status_of_repeat
 from cranfield.judging.schema import migrate
 from cranfield.judging.settings import Settings, load_settings, save_settings
 from cranfield.judging.times import now
@@ -26,6 +26,17 @@ _COLUMNS = ", ".join(COLUMNS)
 _INSERT = f"""
     INSERT INTO events ({_COLUMNS}, pair) VALUES ({", ".join("?" * len(COLUMNS))}, ?)
     ON CONFLICT (assessor, key) DO NOTHING RETURNING seq
+"""
+PEOPLE = "(SELECT assessor FROM assessors WHERE is_model = 0)"  # whose judgments a pair is to get
+_COUNT = f"""
+    judged = (
+        SELECT COUNT(*) FROM states s
+        WHERE s.pair = pairs.pair AND again = 0 AND kind = 'judge' AND assessor IN {PEOPLE}
+    ),
+    spread = (
+        SELECT COALESCE(MAX(grade) - MIN(grade), 0) FROM states s
+        WHERE s.pair = pairs.pair AND again = 0 AND kind = 'judge' AND assessor IN {PEOPLE}
+    )
 """
 _PAGE = 5_000  # events that are read at a time
 # what becomes of places, and of the repeats behind them, when a pair has all its judgments, and when it lost one
@@ -54,9 +65,9 @@ class Pair:
 
     query: str
     doc: str
-    source: str  # pool, search, import or gold
+    source: str  # pool, search, import, gold, or once gold: what a pool asked for later
     wanted: int
-    judged: int
+    judged: int  # by people
     adjudicated: float | None
     gold: float | None
 
@@ -188,9 +199,12 @@ class JudgmentLog:
         )
 
     def mark_model(self, name: str) -> None:
-        """Note that an assessor is a model: its judgments are not merged with people's unless that is asked for."""
-        name = self.add_assessor(name)
-        self.write(lambda at: at.run("UPDATE assessors SET is_model = 1 WHERE assessor = ?", name))
+        """Note that an assessor is a model: its judgments are not merged with people's unless that is asked for.
+
+        They are none of those that pairs are to get: what people had been spared for them is offered again.
+        """
+        name = checked_assessor(name)
+        self.write(lambda at: mark_model(at, name))
 
     def append(self, event: Event) -> Event:
         """Record an event as it is; what has the same key is already there and is returned as it stands."""
@@ -308,7 +322,7 @@ def _pool_gold(at: Connection, query: str, docs: Sequence[str], settings: Settin
     """Make ordinary pairs of gold ones that a pool asks for, or else their judgments would be missing; how many."""
     for doc in docs:
         at.run(
-            "UPDATE pairs SET source = 'pool', gold = NULL, wanted = ? WHERE query = ? AND doc = ?",
+            "UPDATE pairs SET source = 'once gold', gold = NULL, wanted = ? WHERE query = ? AND doc = ?",
             settings.judgments,
             query,
             doc,
@@ -337,12 +351,28 @@ def _want_anew(at: Connection, settings: Settings) -> None:
     at.run_each(
         "UPDATE pairs SET wanted = ? WHERE pair = ?", [(n, pair) for n, (pair,) in zip(wanted, rows, strict=True)]
     )
+    _offer_anew(at)
+    at.run("UPDATE orders SET reach = 0")  # pairs that were not for somebody's seat may be now
+
+
+def _offer_anew(at: Connection) -> None:
+    """Offer what is no longer full, and what has become full no more."""
     full = "(SELECT pair FROM pairs WHERE judged >= wanted)"
     at.run(f"UPDATE places SET status = 'open' WHERE status = 'full' AND pair NOT IN {full}")
     at.run(f"UPDATE places SET status = 'full' WHERE status = 'open' AND again = 0 AND pair IN {full}")
     for original, was, becomes in FOLLOWING:
         at.run(REPEATS, becomes, was, original)
-    at.run("UPDATE orders SET reach = 0")  # pairs that were not for somebody's seat may be now
+
+
+def mark_model(at: Connection, name: str) -> None:
+    """Note within a transaction that an assessor is a model, and count anew what it has judged."""
+    ensure_assessor(at, name)
+    if not at.run("UPDATE assessors SET is_model = 1 WHERE assessor = ? AND is_model = 0", name):
+        return
+    own = "(SELECT pair FROM states WHERE assessor = ?)"
+    at.rows(f"SELECT pair FROM pairs WHERE pair IN {own} ORDER BY pair {{lock}}", name)  # others may be judging them
+    if at.run(f"UPDATE pairs SET {_COUNT} WHERE pair IN {own}", name):
+        _offer_anew(at)
 
 
 def ensure_assessor(at: Connection, name: str) -> None:
@@ -443,7 +473,7 @@ def _settle(at: Connection, pair: int, assessor: str, again: int) -> None:
         again,
     )
     if not again:
-        _settle_repeat(at, pair, assessor, state)
+        _settle_repeat(at, pair, assessor)
         _settle_others(at, pair)
 
 
@@ -473,7 +503,7 @@ def _keep_state(at: Connection, pair: int, assessor: str, again: int, state: Sta
 
 
 def _count(at: Connection, pair: int) -> None:
-    """How many have judged a pair, how far they are apart, and what was decided."""
+    """How many people have judged a pair, how far they are apart, and what was decided."""
     adjudicated = at.value(
         """
         SELECT grade FROM events e WHERE pair = ? AND kind = 'adjudicate'
@@ -482,37 +512,21 @@ def _count(at: Connection, pair: int) -> None:
         """,
         pair,
     )
-    at.run(
-        """
-        UPDATE pairs SET adjudicated = ?,
-            judged = (SELECT COUNT(*) FROM states s WHERE s.pair = pairs.pair AND again = 0 AND kind = 'judge'),
-            spread = (
-                SELECT COALESCE(MAX(grade) - MIN(grade), 0) FROM states s
-                WHERE s.pair = pairs.pair AND again = 0 AND kind = 'judge'
-            )
-        WHERE pair = ?
-        """,
-        adjudicated,
-        pair,
-    )
+    at.run(f"UPDATE pairs SET adjudicated = ?, {_COUNT} WHERE pair = ?", adjudicated, pair)
 
 
 def _status_of_repeat(at: Connection, pair: int, assessor: str) -> str:
     """What becomes of a repeat that is not judged, or no longer: it depends on what became of its original."""
-    kind = state_in(at, pair, assessor).kind
-    is_full = at.value("SELECT judged >= wanted FROM pairs WHERE pair = ?", pair)
-    return REPEATED.get(kind, "void" if is_full else "waiting")
+    is_full, was_put_off = at.rows(f"SELECT judged >= wanted, {PUT_OFF} FROM pairs p WHERE pair = ?", assessor, pair)[0]
+    return status_of_repeat(state_in(at, pair, assessor).kind, is_full, was_put_off)
 
 
-def _settle_repeat(at: Connection, pair: int, assessor: str, state: State) -> None:
+def _settle_repeat(at: Connection, pair: int, assessor: str) -> None:
     """A document comes a second time only after it was judged the first time, and not at all if it cannot be."""
-    becomes = REPEATED.get(state.kind, "waiting")
-    at.run(
-        "UPDATE places SET status = ? WHERE pair = ? AND assessor = ? AND again = 1 AND status <> 'done'",
-        becomes,
-        pair,
-        assessor,
-    )
+    repeat = "pair = ? AND assessor = ? AND again = 1 AND status <> 'done'"
+    if at.value(f"SELECT 1 FROM places WHERE {repeat}", pair, assessor) is not None:
+        becomes = _status_of_repeat(at, pair, assessor)
+        at.run(f"UPDATE places SET status = ? WHERE {repeat}", becomes, pair, assessor)
 
 
 def _settle_others(at: Connection, pair: int) -> None:

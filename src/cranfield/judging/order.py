@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from cranfield.ids import id_bytes
 from cranfield.judging.database import Connection
@@ -17,7 +17,8 @@ from cranfield.judging.settings import Settings
 
 GAP = 20  # documents at least between a document and its repeat, where there are as many
 _TOGETHER = 100  # places that are made at a time: thousands would keep others waiting who judge meanwhile
-_AGAIN, _FULL = "r", "f"  # how the end of an order marks repeats, and pairs that had all their judgments
+_AGAIN = "r"  # how the end of an order marks repeats
+_MARKS = "rf"  # earlier versions marked pairs that had all their judgments, too
 _SETTLED = ("judge", "cannot")
 REPEATS = """
     UPDATE places SET status = ? WHERE again = 1 AND status = ? AND EXISTS (
@@ -26,26 +27,45 @@ REPEATS = """
     )
 """
 FOLLOWING = (("full", "waiting", "void"), ("open", "void", "waiting"))  # status of an original, and of its repeat
-REPEATED = {"judge": "open", "cannot": "void"}  # what becomes of a repeat when its original is judged, or cannot be
+PUT_OFF = """
+    EXISTS (
+        SELECT 1 FROM events e WHERE e.pair = p.pair AND e.assessor = ? AND e.again = 0 AND e.kind = 'skip'
+        AND NOT EXISTS (SELECT 1 FROM events u WHERE u.undoes = e.key AND u.assessor = e.assessor)
+    )
+"""
 
 
-def arranged(pairs: Sequence[int], repeats: Sequence[int], chance: random.Random) -> list[tuple[int, int]]:
-    """Pairs in an order by chance, and some of them a second time (1), with others in between.
+def status_of_repeat(kind: str, is_full: bool, was_put_off: bool) -> str:
+    """What becomes of a repeat that is not judged when its original is judged, cannot be, or neither.
 
-    >>> arranged([1, 2, 3, 4], [2], random.Random(3))
-    [(4, 0), (1, 0), (3, 0), (2, 0), (2, 1)]
+    An original that was put off comes after all others, and its repeat would come right behind it: it is given up.
+
+    >>> [status_of_repeat("judge", False, put_off) for put_off in (False, True)]
+    ['open', 'void']
+    """
+    if kind == "judge":
+        return "void" if was_put_off else "open"
+    return "void" if kind == "cannot" or is_full else "waiting"
+
+
+def arranged(
+    pairs: Sequence[int], plain: Collection[int], chance: random.Random, repeats: int = 0
+) -> list[tuple[int, int]]:
+    """Pairs in an order by chance, and some of the plain ones a second time (1), with others in between.
+
+    >>> arranged([1, 2, 3, 4], {1, 2, 3, 4}, random.Random(3), 1)
+    [(4, 0), (1, 0), (3, 0), (2, 0), (1, 1)]
     """
     order = [(pair, 0) for pair in pairs]
     chance.shuffle(order)
     gap = min(GAP, len(order) // 2)
-    first = {pair: i for i, (pair, _) in enumerate(order)} if repeats else {}
-    inserted: list[int] = []
-    for pair in repeats:
-        at = first[pair]
-        for place in inserted:  # each of them pushed on what stood there or behind
-            at += place <= at
-        inserted.append(chance.randint(min(at + 1 + gap, len(order)), len(order)))
-        order.insert(inserted[-1], (pair, 1))
+    may = [i for i, (pair, _) in enumerate(order) if pair in plain] if repeats else []
+    # behind those that come late there is no room for others; they are repeated only if nothing else is left to be
+    early = [i for i in may if i + gap < len(order)]
+    some = sorted(chance.sample(early, min(repeats, len(early)))) + may[len(early) : max(repeats, len(early))]
+    for pair in [order[i][0] for i in some]:
+        first = order.index((pair, 0)) + 1 + gap
+        order.insert(chance.randint(min(first, len(order)), len(order)), (pair, 1))
     return order
 
 
@@ -64,7 +84,7 @@ def extend_order(at: Connection, settings: Settings, assessor: str, query: str, 
         at.run("UPDATE orders SET rest = ? WHERE assessor = ? AND query = ?", rest, assessor, query)
     if is_complete:
         return
-    pairs = "SELECT pair, judged >= wanted, gold IS NOT NULL FROM pairs p WHERE query = ? AND pair > ? AND wanted > ?"
+    pairs = "SELECT pair, judged < wanted AND gold IS NULL FROM pairs p WHERE query = ? AND pair > ? AND wanted > ?"
     known_already = "EXISTS (SELECT 1 FROM places l WHERE l.pair = p.pair AND l.assessor = ? AND l.again = 0)"
     new = (
         at.rows(f"{pairs} ORDER BY pair", query, reach, seat)
@@ -72,12 +92,11 @@ def extend_order(at: Connection, settings: Settings, assessor: str, query: str, 
         else at.rows(f"{pairs} AND NOT {known_already} ORDER BY pair", query, reach, seat, assessor)
     )
     chance = random.Random(_seed(settings.seed, assessor, query, length))
-    plain = [pair for pair, is_full, is_gold in new if not is_full and not is_gold]
-    repeats = chance.sample(plain, _share(settings.repeats, len(plain), chance)) if len(plain) > 2 else []
-    full = {pair for pair, is_full, _ in new if is_full}
+    plain = {pair for pair, is_plain in new if is_plain}
+    repeats = _share(settings.repeats, len(plain), chance) if len(plain) > 2 else 0
     order = [
-        f"{pair}{_AGAIN if again else _FULL if pair in full else ''}"
-        for pair, again in arranged([pair for pair, _, _ in new], repeats, chance)
+        f"{pair}{_AGAIN if again else ''}"
+        for pair, again in arranged([pair for pair, _ in new], plain, chance, repeats)
     ]
     at.run(
         """
@@ -109,13 +128,30 @@ def recheck(at: Connection, assessor: str, query: str) -> bool:
     return changed > 0
 
 
-def unlaid(rest: str) -> tuple[int, int]:
-    """How many documents at the end of an order have no places yet, and how many of them are to be judged.
+def lay_out_whole(at: Connection, assessor: str, query: str) -> None:
+    """Make all places of an order as it is, where there is one."""
+    known = at.row("SELECT length, rest FROM orders WHERE assessor = ? AND query = ?", assessor, query)
+    if known is not None and known[1]:
+        _lay_out(at, assessor, query, known[0], known[1].split(), whole=True)
+        at.run("UPDATE orders SET rest = '' WHERE assessor = ? AND query = ?", assessor, query)
 
-    >>> unlaid("17 4r 12f")
-    (3, 2)
+
+def pairs_in(rest: str) -> list[int]:
+    """The documents at the end of an order that has no places yet; repeats are told apart.
+
+    >>> pairs_in("17 4r 12")
+    [17, 12]
     """
-    return len(rest.split()), len(rest.split()) - rest.count(_FULL)
+    return [int(one.rstrip(_MARKS)) for one in rest.split() if not one.endswith(_AGAIN)]
+
+
+def repeats_in(rest: str) -> list[int]:
+    """The documents that come a second time at the end of an order that has no places yet.
+
+    >>> repeats_in("17 4r 12")
+    [4]
+    """
+    return [int(one.rstrip(_MARKS)) for one in rest.split() if one.endswith(_AGAIN)]
 
 
 def _lay_out(at: Connection, assessor: str, query: str, length: int, order: Sequence[str], whole: bool) -> str:
@@ -124,18 +160,16 @@ def _lay_out(at: Connection, assessor: str, query: str, length: int, order: Sequ
     rows = []
     first = length - len(order) + 1
     for start in range(0, len(some), _TOGETHER):
-        pairs = [(int(one.rstrip(_AGAIN + _FULL)), one.endswith(_AGAIN)) for one in some[start : start + _TOGETHER]]
-        known = _standing(at, assessor, [pair for pair, _ in pairs])
+        pairs = [(int(one.rstrip(_MARKS)), one.endswith(_AGAIN)) for one in some[start : start + _TOGETHER]]
+        known = standing(at, assessor, [pair for pair, _ in pairs])
         for place, (pair, again) in enumerate(pairs, first + start):
             rows.append((assessor, query, place, pair, int(again), *known[pair][again]))
     at.insert("places", "assessor, query, place, pair, again, status, later", rows)
     return " ".join(rest)
 
 
-def _standing(
-    at: Connection, assessor: str, pairs: Sequence[int]
-) -> dict[int, tuple[tuple[str, int], tuple[str, int]]]:
-    """Status of the places of some pairs, and of their repeats, with when they were put off.
+def standing(at: Connection, assessor: str, pairs: Sequence[int]) -> dict[int, tuple[tuple[str, int], tuple[str, int]]]:
+    """Status of the places of some pairs, and of their repeats, with when they were put off, for one assessor.
 
     It is what `log` would have made of places that were there from the beginning.
     """
@@ -145,19 +179,20 @@ def _standing(
             (SELECT MAX(seq) FROM events e
                 WHERE e.pair = p.pair AND e.assessor = ? AND e.again = 0 AND s.kind = 'skip'),
             (SELECT MAX(seq) FROM events e
-                WHERE e.pair = p.pair AND e.assessor = ? AND e.again = 1 AND r.kind = 'skip')
+                WHERE e.pair = p.pair AND e.assessor = ? AND e.again = 1 AND r.kind = 'skip'),
+            s.kind = 'judge' AND {PUT_OFF}
         FROM pairs p
         LEFT JOIN states s ON s.pair = p.pair AND s.assessor = ? AND s.again = 0
         LEFT JOIN states r ON r.pair = p.pair AND r.assessor = ? AND r.again = 1
         WHERE p.pair IN ({", ".join("?" * len(pairs))})
         """,
-        *[assessor] * 4,
+        *[assessor] * 5,
         *pairs,
     )
     found = {}
-    for pair, is_full, kind, kind_again, later, later_again in rows:
+    for pair, is_full, kind, kind_again, later, later_again, was_put_off in rows:
         own = "done" if kind in _SETTLED else "full" if is_full else "open"
-        becomes = REPEATED.get(kind, "void" if is_full else "waiting")
+        becomes = status_of_repeat(kind, is_full, was_put_off)
         repeat = "done" if kind_again in _SETTLED else becomes
         found[pair] = ((own, later or 0), (repeat, later_again or 0))
     return found
@@ -168,16 +203,24 @@ def add_place(at: Connection, assessor: str, query: str, pair: int) -> int:
     place = at.value("SELECT place FROM places WHERE pair = ? AND assessor = ? AND again = 0", pair, assessor)
     if place is not None:
         return int(place)
-    length = int(at.value("SELECT length FROM orders WHERE assessor = ? AND query = ?", assessor, query)) + 1
+    known = at.value("SELECT length FROM orders WHERE assessor = ? AND query = ?", assessor, query)
+    place = int(known or 0) + 1
+    (status, later), _ = standing(at, assessor, [pair])[pair]
+    at.insert(
+        "places",
+        "assessor, query, place, pair, again, status, later",
+        [(assessor, query, place, pair, 0, status, later)],
+    )
     at.run(
-        "INSERT INTO places (assessor, query, place, pair, again, status) VALUES (?, ?, ?, ?, 0, 'open')",
+        """
+        INSERT INTO orders (assessor, query, reach, length) VALUES (?, ?, 0, ?)
+        ON CONFLICT (assessor, query) DO UPDATE SET length = excluded.length
+        """,
         assessor,
         query,
-        length,
-        pair,
+        place,
     )
-    at.run("UPDATE orders SET length = ? WHERE assessor = ? AND query = ?", length, assessor, query)
-    return length
+    return place
 
 
 def _share(share: float, n: int, chance: random.Random) -> int:

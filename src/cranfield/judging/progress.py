@@ -9,15 +9,13 @@ from typing import Any
 
 from cranfield.judging.assignment import Assignment, assignments
 from cranfield.judging.database import Connection
-from cranfield.judging.log import Judgment, JudgmentLog
-from cranfield.judging.order import unlaid
+from cranfield.judging.left import Work, is_dealt, left
+from cranfield.judging.log import PEOPLE, Judgment, JudgmentLog
 from cranfield.judging.settings import load_settings
 from cranfield.records import record
 
 PAUSE_MS = 300_000  # longer than this is not looking at a document but something else
 FEW = 5  # timed judgments, below which a pace is rough
-
-Work = tuple[str, str]  # of an assessor, on a topic
 
 
 @record
@@ -51,7 +49,7 @@ class TopicProgress:
 
     query: str
     pairs: int
-    judged: int  # with at least one judgment
+    judged: int  # with at least one judgment; here and below, of people
     complete: int  # with all the judgments they are to get
     disputed: int
     adjudicated: int
@@ -114,13 +112,14 @@ class Progress:
     def hours_left(self) -> float | None:
         """How long it takes at this pace; None as long as no pace is known.
 
-        Where topics are given to people, the slowest decides; else all who judge share what is left.
+        Where topics are given to people, the slowest decides; else all who judge share what is left, as far as they
+        can: what each of them could not judge takes none of their time.
         """
         own = [one for one in self.assessors if not one.is_model]
         if self.is_dealt:
             return max((one.hours_left for one in own if one.hours_left is not None), default=None)
         pace = sum(one.per_hour for one in own if one.per_hour is not None)
-        return self.wanted / pace if pace else None
+        return min(self.wanted, sum(one.left or 0 for one in own)) / pace if pace else None
 
     @property
     def wanted(self) -> int:
@@ -147,15 +146,15 @@ class Progress:
 def progress(log: JudgmentLog) -> Progress:
     """How far every topic and every assessor is. Gold pairs and repeats are counted apart."""
     judged, given, models = log.judgments(), assignments(log), log.models()
-    times, left, begun = log.read(_times), log.read(_left), log.read(_begun)
+    times, todo, begun = log.read(_times), log.read(left), log.read(_begun)
     owners = {(one.assessor, one.query) for one in given} | begun | {(one.assessor, one.query) for one in judged}
     topics = log.read(lambda at: _topics(at, _together(times, 1, leaving_out=models)))
     number = {topic.query: i for i, topic in enumerate(topics)}
     return Progress(
         topics,
-        _assessors(log.assessors(), judged, given, models, times, left),
-        _work(sorted(owners, key=lambda work: (number[work[1]], work[0])), judged, models, times, left),
-        log.read(_is_dealt),
+        _assessors(log.assessors(), judged, given, models, times, todo),
+        _work(sorted(owners, key=lambda work: (number[work[1]], work[0])), judged, models, times, todo),
+        log.read(is_dealt),
     )
 
 
@@ -226,7 +225,7 @@ def _count_pairs(at: Connection, condition: str, value: object) -> dict[str, int
     rows = at.rows(
         f"""
         SELECT p.query, COUNT(DISTINCT p.pair) FROM states s JOIN pairs p ON p.pair = s.pair
-        WHERE s.again = 0 AND p.gold IS NULL AND {condition} GROUP BY p.query
+        WHERE s.again = 0 AND s.assessor IN {PEOPLE} AND p.gold IS NULL AND {condition} GROUP BY p.query
         """,
         value,
     )
@@ -347,46 +346,3 @@ def _times(at: Connection) -> dict[Work, list[int]]:
 
 def _begun(at: Connection) -> set[Work]:
     return {(name, query) for name, query in at.rows("SELECT assessor, query FROM orders")}
-
-
-def _is_dealt(at: Connection) -> bool:
-    return at.value("SELECT 1 FROM assignments LIMIT 1") is not None
-
-
-def _left(at: Connection) -> dict[Work, int]:
-    """What is left for each assessor of each topic: of topics that were begun, and of those that were not.
-
-    Where nothing is assigned to anybody, whoever has begun may judge every topic.
-    """
-    begun = at.rows(
-        """
-        SELECT assessor, query, SUM(CASE WHEN status IN ('open', 'waiting') THEN 1 ELSE 0 END)
-        FROM places GROUP BY assessor, query
-        """
-    )
-    fresh = at.rows(
-        """
-        SELECT a.assessor, a.query, COUNT(*) FROM assignments a
-        JOIN pairs p ON p.query = a.query AND p.wanted > a.seat AND p.judged < p.wanted
-        WHERE NOT EXISTS (SELECT 1 FROM orders o WHERE o.assessor = a.assessor AND o.query = a.query)
-        GROUP BY a.assessor, a.query
-        """
-        if _is_dealt(at)
-        else """
-        SELECT a.assessor, p.query, COUNT(*) FROM (SELECT DISTINCT assessor FROM orders) a
-        CROSS JOIN pairs p
-        WHERE p.judged < p.wanted
-            AND NOT EXISTS (SELECT 1 FROM orders o WHERE o.assessor = a.assessor AND o.query = p.query)
-            AND NOT EXISTS (
-                SELECT 1 FROM states s
-                WHERE s.pair = p.pair AND s.assessor = a.assessor AND s.kind IN ('judge', 'cannot')
-            )
-        GROUP BY a.assessor, p.query
-        """
-    )
-    rests = at.rows("SELECT assessor, query, rest FROM orders WHERE rest <> ''")
-    ahead = [(name, query, unlaid(rest)[1]) for name, query, rest in rests]
-    left: dict[Work, int] = {}
-    for name, query, n in [*begun, *ahead, *fresh]:
-        left[name, query] = left.get((name, query), 0) + int(n)
-    return left

@@ -83,8 +83,9 @@ class LiveLog:
 
     @property
     def stamp(self) -> str:
-        """What changes with every event."""
-        return str(self.log.read(lambda at: at.value("SELECT MAX(seq) FROM events")))
+        """What changes with every event, and when an assessor is marked as a model."""
+        counts = "SELECT (SELECT MAX(seq) FROM events), (SELECT SUM(is_model) FROM assessors)"
+        return str(self.log.read(lambda at: at.row(counts)))
 
     @property
     def judgments_there(self) -> bool:
