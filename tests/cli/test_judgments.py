@@ -152,3 +152,13 @@ def test_gold_that_is_to_be_judged_anyway_is_told(judged: Path, cranfield: Cranf
     done = cranfield("judgments", "plan", "log.db", "--gold", "gold.qrels")
     assert "Note: 1 gold pair in the pool as well, judged and exported like any other: 'a of topic 1'." in done.err
     assert "1 0 a 2\n" in cranfield("judgments", "export", "log.db", "--quiet").out
+
+
+def test_gold_that_a_pool_asks_for_later_is_told(tmp_path: Path, cranfield: Cranfield) -> None:
+    with open_log(tmp_path / "log.db") as log:
+        log.add_gold({"1": {"g": 2, "h": 1}})
+        log.add_pairs({"1": ["g", "a"]})
+    place = str(tmp_path / "log.db")
+    told = "1 gold pair in the pool by now, judged and exported like any other: 'g of topic 1'."
+    assert told in " ".join(cranfield("judgments", "status", place).out.split())
+    assert json.loads(cranfield("judgments", "status", place, "--format", "json").out)["notes"] == [told]

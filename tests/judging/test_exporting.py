@@ -15,6 +15,7 @@ from cranfield.judging import (
     Event,
     JudgingError,
     JudgmentLog,
+    Scale,
     Settings,
     export_qrels,
     import_judgments,
@@ -208,7 +209,7 @@ def test_of_a_sample_only_what_was_judged_is_counted_as_judged(tmp_path: Path) -
         assert (len(exported.qrels), exported.judgments) == (3, 1)
         assert exported_text(exported, log.settings.scale).splitlines()[:2] == [
             "1 judgment of 1 topic by 1 assessor: 1 × 2.",
-            "2 documents without a judgment among them, with grade -1.",
+            "2 documents without a grade among them, as -1.",
         ]
         every = export_qrels(log, unjudged=True)
         assert (len(every.qrels), every.judgments) == (2, 1)
@@ -227,3 +228,65 @@ def test_what_is_in_the_pool_is_exported_though_it_was_to_be_gold(log: JudgmentL
     assert {pair.doc: pair.gold for pair in log.pairs()} == {"a": None, "b": None, "g": 1.0, "later": None}
     assert Desk(log, "grace").next() is not None  # gold is for everybody
     assert judge_all(Desk(log, "grace"), 1) == ["g"]
+
+
+def by_names(log: JudgmentLog, path: Path, grades: dict[str, dict[str, float]]) -> None:
+    """Judgments of several people, by way of a file."""
+    lines = [
+        json.dumps({"assessor": name, "query": "1", "doc": doc, "grade": grade})
+        for name, own in grades.items()
+        for doc, grade in own.items()
+    ]
+    path.write_text("\n".join(lines))
+    import_judgments(log, path)
+
+
+@pytest.mark.parametrize(
+    ("rule", "grade"), [("majority", -2), ("median", -2), ("mean", -1), ("max", 1), ("min", -2), ("dawid-skene", -2)]
+)
+def test_a_negative_grade_of_the_scale_is_a_judgment_to_every_rule(
+    log: JudgmentLog, tmp_path: Path, rule: str, grade: float
+) -> None:
+    log.set_up(Settings(scale=Scale.of([(-2, "Junk"), (0, "No"), (1, "Yes")]), judgments=3))
+    junk = {"ada": {"a": -2, "b": -2}, "bob": {"a": -2, "b": -2}, "cyd": {"a": 1, "b": -2}}
+    by_names(log, tmp_path / "j.jsonl", junk)
+    exported = export_qrels(log, rule)
+    assert exported.qrels.to_dict() == {"1": {"a": grade, "b": -2}}
+    assert len(exported.disagreements) == 1 and not any("nothing to settle" in note for note in exported.notes)
+
+
+def test_minus_1_is_not_both_a_grade_and_none(log: JudgmentLog, tmp_path: Path) -> None:
+    log.set_up(Settings(scale=Scale.of([(-1, "Junk"), (0, "No"), (1, "Yes")])))
+    by_names(log, tmp_path / "j.jsonl", {"ada": {"a": -1}})
+    with pytest.raises(InputError, match="-1 is a grade"):
+        export_qrels(log, unjudged=True)
+
+
+def test_why_pairs_have_no_grade_is_told(log: JudgmentLog, tmp_path: Path) -> None:
+    log.set_up(Settings(judgments=2))
+    log.add_pairs({"1": ["a", "b", "c", "d"]})
+    by_names(log, tmp_path / "j.jsonl", {"ada": {"a": 0, "b": 1, "c": 1}, "bob": {"a": 3, "c": 1}})
+    assert export_qrels(log, least=2).notes == (
+        "1 pair judged by fewer than 2 not in the output.",
+        "1 pair without a judgment not in the output.",
+    )
+    assert "1 pair whose grades tie not in the output." in export_qrels(log, ties="drop").notes
+    told = export_qrels(log, assessors=["bob"], unjudged=True)
+    assert told.notes == ("1 pair judged by others than 'bob' only, as -1.", "1 pair without a judgment, as -1.")
+    assert told.qrels.to_dict()["1"] == {"a": 3, "b": -1, "c": 1, "d": -1}
+
+
+@pytest.mark.parametrize("format", ["jsonl", "csv"])
+def test_a_note_that_was_taken_away_stays_away(log: JudgmentLog, tmp_path: Path, format: str) -> None:
+    log.add_pairs({"1": ["a", "b"]})
+    desk = Desk(log, "ada")
+    for place, last in ((1, ""), (2, None)):
+        desk.next("1")
+        desk.save("note", "1", place, note="first thoughts")
+        desk.save("judge", "1", place, 2, note=last)
+    file = tmp_path / f"h.{format}"
+    write_history(log, file, format)
+    with open_log(tmp_path / "copy.db") as copy:
+        import_judgments(copy, file)
+        assert sorted(one.note for one in copy.judgments()) == ["", "first thoughts"]
+        assert [event.note for event in copy.events()] == [event.note for event in log.events()]

@@ -244,3 +244,33 @@ def test_a_file_of_somebody_who_is_named_holds_nothing_of_others(tmp_path: Path)
             import_judgments(log, written(tmp_path, LINE, LINE | {"assessor": "grace"}), "ada")
         assert list(log.events()) == []
         assert import_judgments(log, written(tmp_path, LINE, {**LINE, "assessor": "", "key": "m"}), "ada").new == 2
+
+
+@pytest.mark.parametrize(
+    ("last", "told"),
+    [
+        ({"doc": "y", "grade": 7}, "line 1502: document 'y' of query '1': grade 7 is none of"),
+        ({"doc": "y z", "grade": 1}, "line 1502: .*cannot stand in qrels"),
+        ({"doc": "y", "grade": 1, "key": "k"}, "line 1502: the key 'k' stands for another event"),
+    ],
+)
+def test_of_a_file_with_a_bad_line_nothing_is_taken_up(
+    log: JudgmentLog, tmp_path: Path, last: dict[str, object], told: str
+) -> None:
+    lines: list[dict[str, object]] = [{"doc": f"x{i}", "grade": 1} for i in range(1500)]
+    lines += [{"doc": "x", "grade": 1, "key": "k"}, last]
+    file = tmp_path / "h.jsonl"
+    file.write_text("\n".join(json.dumps({"assessor": "ada", "query": "1"} | line) for line in lines))
+    with pytest.raises(InputError, match=told):
+        import_judgments(log, file)
+    assert list(log.events()) == [] and log.pairs() == [] and log.assessors() == ()
+
+
+def test_qrels_are_told_by_line_too(tmp_path: Path) -> None:
+    (tmp_path / "q.qrels").write_text("1 0 a 1\n1 0 b 0\n1 0 c 9\n")
+    with open_log(tmp_path / "log.db") as log:
+        log.set_up(Settings())
+        log.add_pairs({"1": ["a"]})
+        with pytest.raises(InputError, match="grade 9 is none"):
+            import_judgments(log, tmp_path / "q.qrels", "nist")
+        assert list(log.events()) == [] and len(log.pairs()) == 1

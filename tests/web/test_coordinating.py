@@ -273,3 +273,33 @@ def test_gold_that_is_in_the_pool_is_told(tmp_path: Path) -> None:
     judge_all(client)
     assert " d0 " in client.get("/api/judgments/qrels").text and " d10 " not in client.get("/api/judgments/qrels").text
     room.close()
+
+
+def test_the_form_of_an_export_stays_whatever_is_chosen(cora: Any) -> None:
+    page = cora.get("/export?rule=primary")
+    assert page.status_code == 200 and 'name="primary"' in page.text and "Choose the primary assessor" in page.text
+    assert "differ on" in cora.get("/export?rule=primary&primary=ada").text
+    few = cora.get("/export?least=3")
+    assert few.status_code == 200 and 'name="rule"' in few.text and "nothing is left" in few.text
+    found = cora.get("/export.json?least=3").json()
+    assert found["judgments"] == 0 and "nothing is left" in found["problem"]
+
+
+def test_judgments_that_nobody_has_a_seat_for_are_told(app: Any, room: Any) -> None:
+    cora = signed_in(app, "cora")
+    assert post(cora, "/plan/deal", names="ada, grace").status_code == 303
+    assert cora.get("/progress.json").json()["notes"] == []
+    post(cora, "/plan/settings", judgments="2")
+    for page in ("/plan", "/progress"):
+        (note,) = [one for one in cora.get(f"{page}.json").json()["notes"] if "seat" in one]
+        assert note.startswith("9 wanted judgments that nobody has a seat for (topics '1', '2')")
+        assert "9 wanted judgments" in cora.get(page).text
+
+
+def test_a_hold_of_seconds_is_saved_with_the_form_and_nonsense_keeps_it(cora: Any, room: Any) -> None:
+    room.log.set_up(Settings(judgments=2, hold=3))
+    assert 'value="0.05"' in cora.get("/plan").text
+    assert post(cora, "/plan/settings", judgments="2", hold="0.05").status_code == 303
+    assert room.log.settings.hold == 3
+    refused = post(cora, "/plan/settings", judgments="2", hold="-1")
+    assert refused.status_code == 400 and 'name="hold"' in refused.text

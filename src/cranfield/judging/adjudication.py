@@ -5,8 +5,8 @@ from __future__ import annotations
 from cranfield.errors import InputError
 from cranfield.ids import shown
 from cranfield.judging.database import Connection, JudgingError
-from cranfield.judging.events import Event, Trace, checked_assessor, timed
-from cranfield.judging.log import JudgmentLog, ensure_assessor, last_event, latest_time, record_event
+from cranfield.judging.events import COLUMNS, Event, Trace, checked_assessor, timed
+from cranfield.judging.log import PEOPLE, JudgmentLog, ensure_assessor, event_of, last_event, latest_time, record_event
 from cranfield.judging.settings import load_settings
 from cranfield.judging.times import now
 from cranfield.records import record
@@ -90,8 +90,10 @@ def undo_adjudication(log: JudgmentLog, by: str, trace: Trace | None = None) -> 
 
     def work(at: Connection) -> Event | None:
         ensure_assessor(at, by)
-        if at.value("SELECT 1 FROM events WHERE assessor = ? AND key = ?", by, trace.key) is not None:
-            return None
+        done = at.value("SELECT undoes FROM events WHERE assessor = ? AND key = ? AND kind = 'undo'", by, trace.key)
+        if done is not None:  # sent once more
+            row = at.row(f"SELECT {', '.join(COLUMNS)} FROM events WHERE assessor = ? AND key = ?", by, done)
+            return None if row is None else event_of(row)
         last = last_event(at, by, ["adjudicate"])
         if last is None or last.query is None or last.doc is None:
             return None
@@ -105,8 +107,9 @@ def undo_adjudication(log: JudgmentLog, by: str, trace: Trace | None = None) -> 
 
 def _opinions(at: Connection, pair: int, blind: bool) -> tuple[Opinion, ...]:
     rows = at.rows(
-        """
-        SELECT grade, note, assessor FROM states WHERE pair = ? AND again = 0 AND kind = 'judge'
+        f"""
+        SELECT grade, note, assessor FROM states
+        WHERE pair = ? AND again = 0 AND kind = 'judge' AND assessor IN {PEOPLE}
         ORDER BY grade, recorded_at
         """,
         pair,

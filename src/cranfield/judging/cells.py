@@ -1,7 +1,8 @@
 """Texts as cells of a CSV file: valid Unicode, no formula, and the same text again when they are read.
 
 A spreadsheet takes what begins with = + - @ for a formula, whoever wrote it; OWASP's advice is a ' before it
-(owasp.org/www-community/attacks/CSV_Injection). Bytes that are no UTF-8, which ids may have, halves of characters,
+(owasp.org/www-community/attacks/CSV_Injection). An empty cell says that there is no text; where one is there and
+empty, it is a '. Bytes that are no UTF-8, which ids may have, halves of characters,
 NUL and carriage returns are written \\udcff, as in JSON.
 """
 
@@ -9,7 +10,8 @@ from __future__ import annotations
 
 import re
 
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+EMPTY = "'"  # a text that is there and empty
+_FORMULA = re.compile(r"'*[=+\-@\t\r]|'+\Z")
 _NUMBER = re.compile(r"[+-][0-9]+(?:\.[0-9]+)?")
 _UNWRITABLE = re.compile(r"(?<!\\)(\\*)([\0\r\ud800-\udfff])")
 _LIKE_ESCAPE = re.compile(r"(?<!\\)(\\+)(u(?:0000|000d|d[89a-f][0-9a-f]{2}))")
@@ -31,8 +33,8 @@ def cell(text: str) -> str:
 def text_in(cell: str) -> str:
     r"""The text that was written.
 
-    >>> [text_in(cell(text)) == text for text in ("=1", "'=1", "\\\udcff\0", "\\\\ud800", "it's")]
-    [True, True, True, True, True]
+    >>> [text_in(cell(text)) == text for text in ("=1", "'=1", "", "'", "\\\udcff\0", "\\\\ud800", "it's")]
+    [True, True, True, True, True, True, True]
     """
     if "\\" in cell:
         cell = _LIKE_ESCAPE.sub(_unescaped, cell)

@@ -86,7 +86,7 @@ class Event:
         if "active_ms" in values:
             values["active_ms"] = _milliseconds(round(any_number(values["active_ms"], "active_ms")))
         values["again"] = str(values.get("again", "")).lower() in ("true", "1")
-        if "note" in given and given["note"] == "" and given.get("kind") == "note":
+        if given.get("note") == "":
             values["note"] = ""  # a remark that was taken away
         times = [moment(str(values[name]), name) for name in ("judged_at", "recorded_at") if name in values]
         values |= {"judged_at": times[0], "recorded_at": times[-1]} if times else {}

@@ -11,13 +11,13 @@ import io
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cranfield.collection import Qrels
 from cranfield.errors import InputError
 from cranfield.ids import id_bytes
-from cranfield.judging.cells import cell
+from cranfield.judging.cells import EMPTY, cell
 from cranfield.judging.database import JudgingError
 from cranfield.judging.events import COLUMNS, VERSION, Event
 from cranfield.judging.log import Judgment, JudgmentLog, Pair
@@ -51,7 +51,7 @@ class Exported:
     """Qrels out of a log, with what was settled on the way."""
 
     qrels: Qrels
-    judgments: int  # rows of the qrels that somebody judged; the others say that nobody did
+    judgments: int  # rows of the qrels with a grade; the others, with -1, have none
     rule: str  # in a sentence
     assessors: tuple[str, ...]
     disagreements: tuple[Disagreement, ...]
@@ -74,13 +74,15 @@ def export_qrels(
 ) -> Exported:
     """The judgments of a log as qrels, by a rule of `judgments.merge` where several judged a pair.
 
-    A grade that was adjudicated wins over every rule. `unjudged` adds pairs without a judgment, with grade -1. `sample`
-    is the form with five columns that `cranfield pool` writes for a pool that was sampled: it is filled in.
+    A grade that was adjudicated wins over every rule. `unjudged` adds pairs without a grade, as -1. `sample` is the
+    form with five columns that `cranfield pool` writes for a pool that was sampled: it is filled in.
     """
     from cranfield.judgments.merging import RULES
 
     if rule not in RULES:
         raise InputError(f"no rule {rule!r}: expected one of {', '.join(RULES)}.")
+    if unjudged and UNJUDGED in log.settings.scale.values:
+        raise InputError(f"-1 is a grade in {log.name}: pairs without a judgment could not be told from it.")
     pairs = log.pairs()
     judged = _chosen(log, assessors, with_models)
     adjudicated = {(p.query, p.doc): p.adjudicated for p in pairs if p.adjudicated is not None}
@@ -91,18 +93,15 @@ def export_qrels(
     for (query, doc), grade in adjudicated.items():
         assert grade is not None
         grades.setdefault(query, {})[doc] = grade
-    graded = {(one.query, one.doc) for one in judged} | set(adjudicated)
-    cannot = _cannot(log, pairs) - graded
-    notes = _notes(log, pairs, cannot, adjudicated, assessors, with_models)
-    if merged is not None and len(merged.panel.assessors) > 1:
-        notes += merged.notes
     known = {(query, doc) for query, own in grades.items() for doc in own}
     waiting = [(p.query, p.doc) for p in pairs if p.gold is None and (p.query, p.doc) not in known]
+    notes = _notes(log, pairs, adjudicated, assessors, with_models)
+    if merged is not None and len(merged.panel.assessors) > 1:
+        notes += merged.notes
+    notes += _ungraded(log, waiting, judged, merged, least, assessors, unjudged or sample is not None)
     if unjudged and sample is None:
         for query, doc in waiting:
             grades.setdefault(query, {})[doc] = UNJUDGED
-    elif untold := [pair for pair in waiting if pair not in cannot]:  # what nobody could judge is told above
-        notes.append(f"{counted(len(untold), 'pair')} without a judgment not in the output.")
     qrels = _qrels(log.topics(), grades, log.name) if sample is None else _sampled(sample, grades, notes)
     described = (
         "the grade of the only assessor" if merged is None else merged.described
@@ -116,6 +115,11 @@ def export_qrels(
         provenance=_provenance(log, described, judged, merged, adjudicated, sample is not None),
         notes=tuple(notes),
     )
+
+
+def judges(log: JudgmentLog, with_models: bool = False) -> list[str]:
+    """Whose judgments an export is made of."""
+    return sorted({one.assessor for one in _chosen(log, None, with_models)})
 
 
 def sampled_by(log: JudgmentLog) -> str | None:
@@ -189,6 +193,8 @@ def write_events(
     for event in events:
         values = event.to_dict()
         row = [cell(value) if isinstance(value, str) else value for value in (values[name] for name in COLUMNS)]
+        if event.note == "":  # the one before was taken away
+            row[COLUMNS.index("note")] = EMPTY
         table.writerow([*row, gold.get((event.query or "", event.doc or ""))])
         written += 1
     text.detach()
@@ -244,15 +250,13 @@ def _merged(
         )
         for name, mine in own.items()
     ]
-    # grades below 0 are "pooled but unjudged" to a merge; they are not on its scale
-    known = [value for value in scale if value >= 0]
     return merge(
         parties,
         rule,
         ties=ties,
         primary=primary,
         with_models=True,
-        scale=known,
+        scale=scale,
         least=least,
         rounded=rounded,
     )
@@ -290,7 +294,6 @@ def _sampled(sample: Qrels, grades: Mapping[str, Mapping[str, float]], notes: li
 def _notes(
     log: JudgmentLog,
     pairs: Sequence[Pair],
-    cannot: Set[tuple[str, str]],
     adjudicated: Mapping[tuple[str, str], float | None],
     assessors: Sequence[str] | None,
     with_models: bool,
@@ -304,8 +307,6 @@ def _notes(
         found.append(f"{counted(gold, 'gold pair')} left out.")
     if again:
         found.append(f"{counted(again, 'repeat')} left out.")
-    if cannot:
-        found.append(f"{counted(len(cannot), 'pair')} that nobody could judge: no grade, not 0.")
     if models:
         found.append(f"judgments by a model left out ({listed(models)}); --with-models takes them in.")
     if adjudicated:
@@ -313,10 +314,37 @@ def _notes(
     return found
 
 
-def _cannot(log: JudgmentLog, pairs: Sequence[Pair]) -> set[tuple[str, str]]:
-    """The pairs that somebody could not judge."""
-    plain = {(pair.query, pair.doc) for pair in pairs if pair.gold is None}
-    return plain & {(one.query, one.doc) for one in log.judgments() if one.kind == "cannot" and not one.again}
+def _ungraded(
+    log: JudgmentLog,
+    waiting: Sequence[tuple[str, str]],
+    judged: Sequence[Judgment],
+    merged: Merged | None,
+    least: int,
+    assessors: Sequence[str] | None,
+    is_written: bool,
+) -> list[str]:
+    """Why pairs have no grade: nobody came to them, nobody could judge them, or what was judged does not count."""
+    every = log.judgments()
+    cannot = {(one.query, one.doc) for one in every if one.kind == "cannot" and not one.again}
+    anybodys = {(one.query, one.doc) for one in plain_judgments(every)}
+    chosen = {(one.query, one.doc) for one in judged}
+    tied = set() if merged is None else {(one.query, one.doc) for one in merged.conflicts if one.is_tie}
+    others = "models only" if assessors is None else f"others than {listed(assessors)} only"
+    reasons = {
+        "tie": "whose grades tie",
+        "few": f"judged by fewer than {least}",
+        "others": f"judged by {others}",
+        "cannot": "that nobody could judge: no grade, not 0",
+        "none": "without a judgment",
+    }
+    counts = dict.fromkeys(reasons, 0)
+    for pair in waiting:
+        if pair in chosen:
+            counts["tie" if pair in tied else "few"] += 1
+        else:
+            counts["others" if pair in anybodys else "cannot" if pair in cannot else "none"] += 1
+    ends = dict.fromkeys(reasons, ", as -1." if is_written else " not in the output.") | {"cannot": "."}
+    return [f"{counted(n, 'pair')} {reasons[why]}{ends[why]}" for why, n in counts.items() if n]
 
 
 def _disagreements(

@@ -1,6 +1,7 @@
 """Judgments into the log: histories (JSON lines or CSV), what packets give back, and qrels as one assessor's.
 
-Every event has a key, so that importing a file twice changes nothing.
+All of a file is checked before anything of it is written. It is written in pieces, so that judges need not wait for the
+whole. Every event has a key, so that importing a file twice, or once more after a machine died, does no harm.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ from cranfield.ids import shown
 from cranfield.judging.cells import text_in
 from cranfield.judging.database import Connection
 from cranfield.judging.events import COLUMNS, Event, checked_assessor, derived_key
-from cranfield.judging.log import JudgmentLog, add_pairs, event_of, record_event, state_in
+from cranfield.judging.log import JudgmentLog, add_pairs, check_ids, event_of, record_event, state_in
 from cranfield.judging.scale import USUAL, Scale, written
-from cranfield.judging.settings import load_settings
+from cranfield.judging.settings import Settings
 from cranfield.judging.times import now
 from cranfield.opening import Input, PathLike
 from cranfield.records import entity, record
 
-BATCH = 1_000  # events in a transaction
+BATCH = 100  # events in a transaction: judges wait for no more than that
+AT_ONCE = 500  # keys that are looked up by one statement
 MOST_PLACES = 2**31 - 1
 Key = tuple[str, str]  # the assessor of an event, and its key
 
@@ -49,6 +51,7 @@ class _Content:
     """What a file holds."""
 
     events: Sequence[Event]
+    lines: Sequence[int]  # where the events stand in the file
     scale: Scale | None = None  # the grades, if it names them
     gold: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     places: Mapping[Key, int] = field(default_factory=dict)  # where in the order of its assessor
@@ -77,14 +80,18 @@ def import_judgments(
     elif assessor is None:
         raise InputError("whose judgments are these? qrels do not say: --assessor NAME.", str(path))
     else:
-        content = _from_qrels(path, checked_assessor(assessor), None if kind == "qrels" else kind, grade_words)
-    _fit_scale(log, content.scale, str(path))
+        values = log.settings.scale.values
+        content = _from_qrels(path, checked_assessor(assessor), None if kind == "qrels" else kind, grade_words, values)
+    settings = _fitting(log, content.scale, str(path))
+    log.read(lambda at: _check(at, content, settings.scale, str(path), decisions))
+    if settings != log.settings:
+        log.set_up(settings)
     keys = frozenset((event.assessor, event.key) for event in content.events)
     new = pairs = outdated = 0
     _keep_gold(log, content.gold)
     for start in range(0, len(content.events), BATCH):
         some = content.events[start : start + BATCH]
-        counts = log.write(lambda at, some=some: _record(at, some, content, keys, str(path), decisions))  # type: ignore[misc]
+        counts = log.write(lambda at, some=some: _record(at, some, content, keys))  # type: ignore[misc]
         new, pairs, outdated = new + counts[0], pairs + counts[1], outdated + counts[2]
     names = tuple(dict.fromkeys(event.assessor for event in content.events))
     for name in names if is_model else ():
@@ -113,6 +120,7 @@ def _recognised(path: PathLike) -> str:
 
 def _history(path: PathLike, format: str, assessor: str | None, decisions: bool) -> _Content:
     events: list[Event] = []
+    lines: list[int] = []
     scale: Scale | None = None
     gold: dict[str, dict[str, float]] = {}
     places: dict[Key, int] = {}
@@ -129,13 +137,14 @@ def _history(path: PathLike, format: str, assessor: str | None, decisions: bool)
             is_gold = found.get("gold") not in (None, "")
             _check_right(event, is_gold, assessor, decisions)
             events.append(event)
+            lines.append(line)
             if is_gold and event.query is not None and event.doc is not None:
                 gold.setdefault(event.query, {})[event.doc] = any_number(found["gold"], "gold")
             if found.get("place") not in (None, ""):
                 places[event.assessor, event.key] = _place(found["place"])
         except InputError as error:
             raise InputError(error.message, str(path), line) from None
-    return _Content(events, scale, gold, places)
+    return _Content(events, lines, scale, gold, places)
 
 
 def _check_right(event: Event, is_gold: bool, assessor: str | None, decisions: bool) -> None:
@@ -180,34 +189,46 @@ def _csv_records(source: Input) -> Iterator[tuple[int, dict[str, Any]]]:
             if row and len(row) != len(header):
                 raise InputError(f"expected {len(header)} columns, found {len(row)}.", source.name, table.line_num)
             if row:
-                yield table.line_num, dict(zip(header, map(text_in, row), strict=True))
+                given = {name: text_in(cell) for name, cell in zip(header, row, strict=True) if cell != ""}
+                if given.get("kind") == "note":
+                    given.setdefault("note", "")
+                yield table.line_num, given
     except csv.Error as error:
         raise InputError(f"this is no CSV: {error}.", source.name, table.line_num) from None
 
 
-def _from_qrels(path: PathLike, assessor: str, format: str | None, grade_words: Mapping[str, float] | None) -> _Content:
+def _from_qrels(
+    path: PathLike,
+    assessor: str,
+    format: str | None,
+    grade_words: Mapping[str, float] | None,
+    grades_here: Sequence[float],
+) -> _Content:
+    """The judgments of qrels; a negative grade is none, unless the log has it on its scale."""
     qrels = read_qrels(path, format) if grade_words is None else read_qrels(path, format, grade_words=grade_words)
-    events, unjudged = [], 0
+    line_of = dict(zip(zip(qrels.row_queries(), qrels.docs, strict=True), qrels.lines.tolist(), strict=True))
+    events, lines, unjudged = [], [], 0
     for query, own in qrels.to_dict().items():
         for doc, grade in own.items():
-            if grade < 0:
+            if grade < 0 and grade not in grades_here:
                 unjudged += 1
                 continue
             key = derived_key("qrels", assessor, query, doc, written(grade))
             events.append(Event(key, "judge", assessor, query, doc, grade, method="import", version="qrels"))
+            lines.append(line_of[query, doc])
     grades = sorted({event.grade for event in events if event.grade is not None})
     scale = Scale.of((grade,) for grade in grades) if 1 < len(grades) <= 10 else None
-    return _Content(events, scale, unjudged=unjudged)
+    return _Content(events, lines, scale, unjudged=unjudged)
 
 
 # What becomes of it
 
 
-def _fit_scale(log: JudgmentLog, scale: Scale | None, file: str) -> None:
-    """Take over the grades of a file where the log has none of its own yet and those would not do."""
+def _fitting(log: JudgmentLog, scale: Scale | None, file: str) -> Settings:
+    """The settings, with the grades of a file where the log has none of its own yet and those would not do."""
     settings = log.settings
     if scale is None or all(value in settings.scale.values for value in scale.values):
-        return
+        return settings
     if log.read(lambda at: at.value("SELECT 1 FROM settings LIMIT 1")) is not None:
         lost = next(value for value in scale.values if value not in settings.scale.values)
         raise InputError(
@@ -215,7 +236,78 @@ def _fit_scale(log: JudgmentLog, scale: Scale | None, file: str) -> None:
             f"{log.name}. 'cranfield judgments plan --grades' sets others.",
             file,
         )
-    log.set_up(replace(settings, scale=_labelled(scale)))
+    return replace(settings, scale=_labelled(scale))
+
+
+def _check(at: Connection, content: _Content, scale: Scale, file: str, decisions: bool) -> None:
+    """An error, with its line, if anything of a file cannot be taken up."""
+    first: dict[Key, Event] = {}
+    for start in range(0, len(content.events), BATCH):
+        some = content.events[start : start + BATCH]
+        there = _known(at, [(event.assessor, event.key) for event in some])
+        undone = _known(at, [(event.assessor, event.undoes) for event in some if event.undoes is not None])
+        for event, line in zip(some, content.lines[start : start + BATCH], strict=True):
+            key = event.assessor, event.key
+            try:
+                _check_grades(event, content, scale)
+                _check_pair(at, event)
+                _check_key(event, there.get(key) or first.setdefault(key, event))
+                if not decisions and event.undoes is not None:
+                    _check_undo(undone.get((event.assessor, event.undoes)))
+            except InputError as error:
+                raise InputError(error.message, file, line) from None
+
+
+def _known(at: Connection, keys: Sequence[Key]) -> dict[Key, Event]:
+    """The events of a log that have these keys."""
+    wanted: dict[str, list[str]] = {}
+    for assessor, key in dict.fromkeys(keys):
+        wanted.setdefault(assessor, []).append(key)
+    found: dict[Key, Event] = {}
+    for assessor, own in wanted.items():
+        for start in range(0, len(own), AT_ONCE):
+            some = own[start : start + AT_ONCE]
+            statement = f"""
+                SELECT {", ".join(COLUMNS)} FROM events
+                WHERE assessor = ? AND key IN ({", ".join("?" * len(some))})
+            """
+            events = [event_of(row) for row in at.rows(statement, assessor, *some)]
+            found |= {(event.assessor, event.key): event for event in events}
+    return found
+
+
+def _check_grades(event: Event, content: _Content, scale: Scale) -> None:
+    gold = content.gold.get(event.query or "", {}).get(event.doc or "")
+    for grade in (event.grade, gold):
+        if grade is None:
+            continue
+        try:
+            scale.grade(grade)
+        except InputError as error:
+            where = f"document {shown(event.doc or '')} of query {shown(event.query or '')}"
+            raise InputError(f"{where}: {error.message}") from None
+
+
+def _check_pair(at: Connection, event: Event) -> None:
+    if event.query is None or event.doc is None:
+        return
+    try:
+        check_ids(event.query, [event.doc])
+    except InputError:  # logs of versions that took any id have such pairs
+        if at.value("SELECT 1 FROM pairs WHERE query = ? AND doc = ?", event.query, event.doc) is None:
+            raise
+
+
+def _check_key(event: Event, there: Event) -> None:
+    """Refuse a key that stands for another act; an undo may leave out what it concerns."""
+    parts = ("kind", "grade") if event.kind == "undo" and event.doc is None else ("kind", "query", "doc", "grade")
+    if any(getattr(event, name) != getattr(there, name) for name in parts):
+        raise InputError(f"the key {event.key!r:.80} stands for another event; keys must differ.")
+
+
+def _check_undo(undone: Event | None) -> None:
+    if undone is not None and undone.kind == "adjudicate":
+        raise InputError("this takes back a decision, which only a history of your own does: --decisions.")
 
 
 def _labelled(scale: Scale) -> Scale:
@@ -238,28 +330,18 @@ def _keep_gold(log: JudgmentLog, gold: Mapping[str, Mapping[str, float]]) -> Non
         log.add_gold({query: docs for query, docs in new.items() if docs})
 
 
-def _record(
-    at: Connection, events: Sequence[Event], content: _Content, keys: frozenset[Key], file: str, decisions: bool
-) -> tuple[int, int, int]:
+def _record(at: Connection, events: Sequence[Event], content: _Content, keys: frozenset[Key]) -> tuple[int, int, int]:
     """Record some events; how many were new, how many of their pairs, and how many were changed since."""
     new = outdated = 0
-    scale, today = load_settings(at).scale, now()
+    today = now()
     wanted: dict[str, list[str]] = {}
     for event in events:
         if event.query is not None and event.doc is not None:
             wanted.setdefault(event.query, []).append(event.doc)
     pairs = add_pairs(at, wanted, "import")
     for event in events:
-        if event.grade is not None:
-            try:
-                scale.grade(event.grade)
-            except InputError as error:
-                where = f"document {shown(event.doc or '')} of query {shown(event.query or '')}"
-                raise InputError(f"{where}: {error.message}", file) from None
         known = _event(at, event.assessor, event.key) is not None
         undone = _event(at, event.assessor, event.undoes) if event.undoes is not None else None
-        if undone is not None and undone.kind == "adjudicate" and not decisions:
-            raise InputError("this takes back a decision, which only a history of your own does: --decisions.", file)
         complete = _complete(at, event, undone, content.places.get((event.assessor, event.key)), today)
         record_event(at, complete)
         new += not known

@@ -146,7 +146,7 @@ def agree(
     (0.6667, 1)
     """
     design = design or Design()
-    panel = side_by_side(assessors)
+    panel = side_by_side(assessors, scale=scale)
     ratings = panel.ratings(scale)
     several = len(panel.assessors) > 1
     couples = tuple(_couple(panel, ratings, i, j, design) for i, j in combinations(range(len(panel.assessors)), 2))

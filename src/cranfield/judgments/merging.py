@@ -111,7 +111,7 @@ def merge(
     Judgments by a model are refused unless `with_models` asks for them. `least` is how many must have judged a pair,
     `rounded` takes means to the nearest grade. No rule changes the grade of a pair that one assessor alone judged; by
     Dawid & Skene's model the pair counts for the estimate, and it is told how many would change. Pairs pooled but
-    judged by nobody keep their negative grade.
+    judged by nobody keep their negative grade; one that is on the `scale` is a judgment like any other.
 
     >>> from cranfield.formats import as_qrels
     >>> judged = {"anna": {"q": {"a": 2, "b": 0}}, "ben": {"q": {"a": 1, "b": 0}}, "eva": {"q": {"a": 2}}}
@@ -120,7 +120,7 @@ def merge(
     ({'q': {'a': 2.0, 'b': 0.0}}, 1)
     """
     _require(assessors, rule, ties, with_models, least)
-    panel = side_by_side(_in_order(assessors, rule, primary), with_strata=True)
+    panel = side_by_side(_in_order(assessors, rule, primary), with_strata=True, scale=scale)
     ratings = panel.ratings(scale)
     enough = panel.judged >= least
     rows = np.flatnonzero(enough & (panel.judged > 0))

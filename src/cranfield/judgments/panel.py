@@ -26,7 +26,7 @@ _OTHER_KINDS = {
 class Panel:
     """What each assessor said of each pair of query and document: grades, pairs × assessors, NaN where nothing.
 
-    A negative grade means pooled but not judged, as in an evaluation, and is no grade here.
+    A negative grade means pooled but not judged, as in an evaluation, and is no grade here, unless the scale has it.
     """
 
     assessors: tuple[Assessor, ...]
@@ -106,8 +106,12 @@ class Panel:
             )
 
 
-def side_by_side(assessors: Sequence[Assessor], with_strata: bool = False) -> Panel:
+def side_by_side(
+    assessors: Sequence[Assessor], with_strata: bool = False, scale: Sequence[float] | None = None
+) -> Panel:
     """Put the judgments of assessors side by side; `with_strata` those of samples too, which must then be the same.
+
+    A negative grade is a judgment if it is on the `scale`, as TREC's -2 for junk may be.
 
     >>> one, other = ({"q": {"a": 1, "b": 0}}, {"q": {"b": 2, "c": 1}})
     >>> from cranfield.formats import as_qrels
@@ -126,8 +130,9 @@ def side_by_side(assessors: Sequence[Assessor], with_strata: bool = False) -> Pa
     unjudged = np.full(len(keys), np.nan)
     for j, (assessor, rows) in enumerate(zip(assessors, columns, strict=True)):
         own = assessor.qrels.grades
-        grades[rows, j] = np.where(own < 0, np.nan, own)
-        unjudged[rows[own < 0]] = own[own < 0]
+        is_none = _is_none(own, scale)
+        grades[rows, j] = np.where(is_none, np.nan, own)
+        unjudged[rows[is_none]] = own[is_none]
     place = {query: i for i, query in enumerate(queries)}
     query = np.fromiter((place[key[0]] for key in keys), dtype=np.int64, count=len(keys))
     order = np.argsort(query, kind="stable")
@@ -140,8 +145,13 @@ def side_by_side(assessors: Sequence[Assessor], with_strata: bool = False) -> Pa
         grades=grades[order],
         unjudged=np.where(np.isnan(grades).all(axis=1), unjudged, np.nan)[order],
         strata=_strata(assessors, columns, len(keys), order) if with_strata else None,
-        notes=tuple(_notes(assessors)),
+        notes=tuple(_notes(assessors, scale)),
     )
+
+
+def _is_none(grades: Floats, scale: Sequence[float] | None) -> Bools:
+    """Which grades say that nobody judged."""
+    return np.asarray((grades < 0) & ~np.isin(grades, [] if scale is None else list(scale)))
 
 
 def _require_grades(assessor: Assessor) -> None:
@@ -204,15 +214,15 @@ def _strata(assessors: Sequence[Assessor], columns: Sequence[Ints], size: int, o
     return strata[order]
 
 
-def _notes(assessors: Sequence[Assessor]) -> Iterator[str]:
+def _notes(assessors: Sequence[Assessor], scale: Sequence[float] | None) -> Iterator[str]:
     for assessor in assessors:
         yield from (f"{assessor.label}: {note}" for note in assessor.qrels.notes)
-        negative = assessor.qrels.grades[assessor.qrels.grades < 0]
+        negative = assessor.qrels.grades[_is_none(assessor.qrels.grades, scale)]
         if len(negative):
             found = ", ".join(f"{grade:g}" for grade in np.unique(negative))
             yield (
                 f"{assessor.label}: {counted(len(negative), 'negative grade')} ({found}) taken for pooled but not "
-                "judged. If they are judgments, map them first: cranfield qrels map."
+                "judged. If they are judgments, name them in --scale, or map them first: cranfield qrels map."
             )
         if is_clicks(assessor.qrels):
             yield f"{assessor.label}: these grades were made of clicks; nobody judged."

@@ -21,6 +21,7 @@ from cranfield.judging import (
 from cranfield.judging.assignment import assignments
 from cranfield.judging.progress import FEW
 from cranfield.judging.scale import written
+from cranfield.judging.shortfall import once_gold, shortfalls
 from cranfield.report.json_output import dumped
 from cranfield.report.tables import MISSING, Cell, Table, number, terminal
 from cranfield.wording import counted, listed
@@ -44,6 +45,7 @@ def status_text(log: JudgmentLog, width: int = 80, styled: bool = False) -> str:
     waiting = number_of_disputes(log)
     if waiting:
         lines.append(f"{counted(waiting, 'pair')} to adjudicate: grades {written(log.settings.dispute)} or more apart.")
+    lines += [f"Note: {note}" for note in plan_notes(log)]
     tables = [table for table in (_assessors(state), _topics(state), _work(state)) if table.rows]
     parts = ["\n".join(lines) + "\n"]
     if tables:
@@ -71,6 +73,7 @@ def status_json(log: JudgmentLog) -> str:
         "topics": [vars(one) for one in state.topics],
         "work": [vars(one) for one in state.work],
         "agreement": figures,
+        "notes": plan_notes(log),
     }
     return dumped(content)
 
@@ -85,7 +88,7 @@ def exported_text(exported: Exported, scale: Scale, conflicts: str | None = None
         + (f": {counts}." if counts else ".")
     ]
     if unjudged := len(exported.qrels) - exported.judgments:
-        lines.append(f"{counted(unjudged, 'document')} without a judgment among them, with grade -1.")
+        lines.append(f"{counted(unjudged, 'document')} without a grade among them, as -1.")
     if exported.disagreements:
         where = f", listed in {conflicts}" if conflicts else "; --conflicts FILE lists them"
         lines.append(f"Assessors differ on {counted(len(exported.disagreements), 'pair')}{where}.")
@@ -115,6 +118,26 @@ def imported_text(done: Imported) -> str:
     if done.unjudged:
         text += f" {counted(done.unjudged, 'row')} below 0, which is no judgment, left out."
     return text
+
+
+def plan_notes(log: JudgmentLog) -> list[str]:
+    """What a coordinator should know of a plan: judgments that nobody is there to make, and pairs no longer gold."""
+    notes = []
+    short = shortfalls(log)
+    if short:
+        n = sum(one.judgments for one in short)
+        where = f"topic{'s' if len(short) > 1 else ''} {listed([one.query for one in short], 5)}"
+        notes.append(
+            f"{counted(n, 'wanted judgment')} that nobody has a seat for ({where}): give more people the "
+            f"topic{'s' if len(short) > 1 else ''}, or deal all anew."
+        )
+    gone = once_gold(log)
+    if gone:
+        some = listed([f"{doc} of topic {query}" for query, doc in gone], 3)
+        notes.append(
+            f"{counted(len(gone), 'gold pair')} in the pool by now, judged and exported like any other: {some}."
+        )
+    return notes
 
 
 def not_gold_text(log: JudgmentLog, grades: Mapping[str, Mapping[str, float]]) -> list[str]:

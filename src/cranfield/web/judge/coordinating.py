@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
@@ -23,6 +24,7 @@ from cranfield.judging import (
 )
 from cranfield.judging.progress import FEW
 from cranfield.judging.settings import shown_guidelines
+from cranfield.report.judging import plan_notes
 from cranfield.stats.agreement import TITLES
 from cranfield.web.asking import form_of
 from cranfield.web.judge.room import Room
@@ -61,6 +63,7 @@ def progress_page(request: Request) -> Page:
         "topics": state.topics,
         "work": state.work,
         "agreement": figures,
+        "notes": plan_notes(room.log),
     }
     titles = {topic.query: room.topic(topic.query).title for topic in state.topics}
     more = {
@@ -75,8 +78,9 @@ def progress_page(request: Request) -> Page:
 
 
 def _agreement(site: Site, room: Room) -> dict[str, Any]:
-    """Figures of agreement, worked out anew only when something was judged since."""
-    last = room.log.read(lambda at: at.value("SELECT MAX(seq) FROM events"))
+    """Figures of agreement, worked out anew only when something was judged since, or other judgments count."""
+    counts = "SELECT (SELECT MAX(seq) FROM events), (SELECT COUNT(gold) FROM pairs)"
+    last = (room.log.read(lambda at: at.row(counts)), room.log.models(), room.log.settings.scale.values)
     known = site.kept.get("agreement")
     if known is None or known[0] != last:
         known = site.kept["agreement"] = (last, agreement(room.log))
@@ -106,7 +110,7 @@ def _plan(request: Request, message: str = "", status: int = 200) -> Page:
         "assessors": names,
         "topics": [{"query": query, "title": room.topic(query).title} for query in room.log.topics()],
         "has_search": room.has_search,
-        "notes": room.notes,
+        "notes": [*room.notes, *plan_notes(room.log)],
     }
     dealt = list(dict.fromkeys(one.assessor for one in given))
     titles = {one["query"]: one["title"] for one in value["topics"]}
@@ -126,12 +130,14 @@ def set_up(request: Request) -> Response | Page:
             judgments=form.whole("judgments", before.judgments, 1, 1000),
             overlap=form.number("overlap", 100 * before.overlap, 0, 100) / 100,
             repeats=form.number("repeats", 100 * before.repeats, 0, 100) / 100,
-            hold=form.number("hold", before.hold / 60, 0.1, 100_000) * 60,
+            hold=round(form.number("hold", before.hold / 60, 0, 1e9) * 60, 3),
             dispute=form.number("dispute", before.dispute, 0.001, 1e6),
         )
         room.log.set_up(settings)
     except InputError as error:
         return _plan(request, str(error), 400)
+    except HTTPException as error:
+        return _plan(request, str(error.detail), error.status_code)
     return go_to("/plan")
 
 

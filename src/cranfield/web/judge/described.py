@@ -149,10 +149,12 @@ EXPORT = thing(
     "judgments",
     "unjudged",
     "notes",
+    "problem",
     rule=TEXT,
     judgments=WHOLE,
     unjudged=WHOLE,
     notes=many(TEXT),
+    problem=TEXT,
     topics=WHOLE,
     assessors=many(TEXT),
     described=TEXT,
@@ -237,7 +239,7 @@ def _judging() -> dict[str, Any]:
 
 def _coordinating() -> dict[str, Any]:
     progress = thing(
-        *("pairs", "judged", "complete", "to_adjudicate", "assessors", "topics", "work", "agreement"),
+        *("pairs", "judged", "complete", "to_adjudicate", "assessors", "topics", "work", "agreement", "notes"),
         pairs=WHOLE,
         judged=WHOLE,
         complete=WHOLE,
@@ -246,6 +248,7 @@ def _coordinating() -> dict[str, Any]:
         topics=many(STATE),
         work=many(WORK),
         agreement=THING,
+        notes=many(TEXT),
     )
     queue = {"names": FLAG, "settled": FLAG, "query": TEXT, "doc": TEXT}
     decision = thing("query", "doc", "grade", query=TEXT, doc=TEXT, grade=NUMBER, note=maybe(TEXT), **TRACE)

@@ -13,12 +13,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from cranfield.errors import InputError
+from cranfield.errors import CranfieldError, InputError
 from cranfield.formats import read_qrels, read_topics, write_qrels
 from cranfield.formats.trec import as_column
 from cranfield.judging import Exported, export_qrels, import_judgments, write_history
-from cranfield.judging.database import JudgingError
-from cranfield.judging.exporting import sampled_by
+from cranfield.judging.exporting import judges, sampled_by
 from cranfield.judgments.merging import RULES, TIES, Ties
 from cranfield.pooling.pool import read_pool
 from cranfield.report.judging import imported_text
@@ -28,6 +27,11 @@ from cranfield.web.judge.room import Room
 from cranfield.web.pages import Page, endpoint, twins
 from cranfield.wording import counted
 
+_FIELDS = {  # of the form, by option
+    "--with-models takes them in": "tick \u201cJudgments by models too\u201d to take them in",
+    "--round takes the nearest grade": "tick \u201cMeans to the nearest grade\u201d to round them",
+    "--primary NAME": "choose one",
+}
 MOST_FILE = 200_000_000  # bytes that may be sent
 
 
@@ -48,9 +52,10 @@ def export_page(request: Request) -> Page:
     room = room_of(request)
     asked = Asked(request)
     value: dict[str, Any] = {"rule": asked.choice("rule", list(RULES), "majority"), "judgments": 0, "notes": []}
-    value["unjudged"] = 0
-    problem = ""
+    value |= {"unjudged": 0, "problem": ""}
     try:
+        if value["rule"] == "primary" and not asked.text("primary"):
+            raise InputError("Choose the primary assessor, whose grades count first.")
         done = _exported(room, asked)
         _check_writable(done)
         value |= {
@@ -60,20 +65,27 @@ def export_page(request: Request) -> Page:
             "assessors": done.assessors,
             "described": done.rule,
             "disagreements": len(done.disagreements),
-            "notes": done.notes,
+            "notes": [_in_browser(note) for note in done.notes],
         }
-    except (InputError, JudgingError) as error:
-        problem = str(error)
+    except CranfieldError as error:
+        value["problem"] = _in_browser(str(error))
     more = {
-        "problem": problem,
         "rules": RULES,
         "ties": TIES,
-        "chosen": {name: asked.text(name) for name in ("ties", "primary")} | {"unjudged": asked.flag("unjudged")},
-        "names": room.log.assessors(),
+        "chosen": {name: asked.text(name) or None for name in ("ties", "primary")}
+        | {name: "1" if asked.flag(name) else None for name in ("models", "round", "unjudged")},
+        "names": judges(room.log, asked.flag("models")),
         "sample": room.sample,
         "strategy": sampled_by(room.log),
     }
     return Page("export.html", value, "Export", more)
+
+
+def _in_browser(text: str) -> str:
+    """What is said to those who type commands, for those who fill in the form."""
+    for option, field in _FIELDS.items():
+        text = text.replace(option, field)
+    return text
 
 
 def qrels(request: Request) -> Response:
