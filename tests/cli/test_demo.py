@@ -21,8 +21,7 @@ from cranfield.experiment.demo import FILES, lay_out, toml
 from cranfield.formats import read_documents, read_qrels, read_topics
 from cranfield.scores import evaluate
 from cranfield.workspace import Fusion, Search, parse_workspace
-
-from .conftest import Cranfield
+from tests.cli.conftest import Cranfield
 
 has_plots = find_spec("vl_convert") is not None
 

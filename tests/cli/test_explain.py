@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Cranfield
+from tests.cli.conftest import Cranfield
 
 
 def test_the_table_of_a_lecture(cranfield: Cranfield, small: Path) -> None:

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from cranfield.report.plots import KINDS
-
-from .bench_file import bench
-from .conftest import Cranfield
+from tests.cli.bench_file import bench
+from tests.cli.conftest import Cranfield
 
 RUNS = ("bm25.run", "lm.run", "lsi.run")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Cranfield
+from tests.cli.conftest import Cranfield
 
 drawn = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert-python is not installed")
 

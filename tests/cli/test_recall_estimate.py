@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import Cranfield
+from tests.cli.conftest import Cranfield
 
 
 def test_the_sample_size_comes_first(cranfield: Cranfield, small: Path) -> None:

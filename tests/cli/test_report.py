@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from .bench_file import bench
-from .conftest import Cranfield
+from tests.cli.bench_file import bench
+from tests.cli.conftest import Cranfield
 
 drawn = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert-python is not installed")
 

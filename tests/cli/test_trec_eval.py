@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from cranfield.trec_eval import trec_eval
-
-from .conftest import Cranfield
+from tests.cli.conftest import Cranfield
 
 
 def test_output_and_exit_code_are_trec_evals(cranfield: Cranfield, small: Path) -> None:

@@ -6,10 +6,9 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
-from rankings import random_case
-
 from cranfield import JudgedRun, Measure, Qrels, as_run, judge
 from cranfield.judged import Extras, Joining
+from tests.measures.rankings import random_case
 
 COLUMNS = ("query", "doc", "grade", "subtopic", "stratum", "subgroup", "method", "probability")
 EXTRA = COLUMNS[4:]

@@ -1,9 +1,9 @@
 """The same numbers as ir_measures where scores are not tied (its providers break ties in different ways)."""
 
 import pytest
-from rankings import random_case
 
 from cranfield import evaluate
+from tests.measures.rankings import random_case
 
 ir_measures = pytest.importorskip("ir_measures")
 

@@ -6,9 +6,9 @@ import random
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from pytrec_oracle import Oracle
 
 from cranfield import evaluate
+from tests.measures.pytrec_oracle import Oracle
 
 pytest.importorskip("pytrec_eval")
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from rankings import value
 
 from cranfield import evaluate, from_arrays
+from tests.measures.rankings import value
 
 metrics = pytest.importorskip("sklearn.metrics")
 

@@ -5,13 +5,13 @@ import math
 import random
 
 import pytest
-from rankings import random_case
 
 from cranfield import CranfieldError, as_qrels, as_run, evaluate, judge
 from cranfield.explaining import explain
 from cranfield.judged import Extras, Joining
 from cranfield.measures.between import RBO, Overlap, Tau, TauAP
 from cranfield.stats.correlation import kendall_tau, overlap, rbo, tau_ap
+from tests.measures.rankings import random_case
 
 
 def of(docs):

@@ -14,13 +14,13 @@ from typing import get_args
 
 import numpy as np
 import pytest
-from cases import Case, full_case, plain_case
-from rankings import random_case
 
 from cranfield import Evaluator, as_run, evaluate
 from cranfield.explaining import explain
 from cranfield.measures import Measure, all_measures, parse_measure
 from cranfield.measures.base import REL, Parameter, Property
+from tests.measures.cases import Case, full_case, plain_case
+from tests.measures.rankings import random_case
 
 RELEVANT_TO_ALL = max(REL.examples)
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))

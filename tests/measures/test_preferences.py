@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rankings import random_case, ranked
 
 from cranfield import CranfieldError, Qrels, as_qrels, as_run, evaluate, judge, parse_measure, read_qrels
 from cranfield.explaining import explain
 from cranfield.judged import Extras, Joining
 from cranfield.measures.preferences import PGC, Accuracy, Compat, CompatByScore, DivCompat, preferred_order
+from tests.measures.rankings import random_case, ranked
 
 # definitions.md, F
 QRELS = {"q": {"a": 3, "b": 1, "c": 1, "d": 0, "e": 0.5}}

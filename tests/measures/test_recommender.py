@@ -4,12 +4,12 @@ import math
 import random
 
 import pytest
-from rankings import random_case, ranked
 
 from cranfield import CranfieldError, as_qrels, as_run, evaluate, judge
 from cranfield.explaining import explain
 from cranfield.judged import Extras, Joining
 from cranfield.measures.recommender import Coverage, Gini, Novelty
+from tests.measures.rankings import random_case, ranked
 
 USERS = {"u1": {"a": 1}, "u2": {"b": 1}, "u3": {"c": 1}}
 SHOWN = {

@@ -8,10 +8,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from rankings import value
 
 from cranfield import CranfieldError, EvaluationError, Run, evaluate
 from cranfield.measures import parse_measure
+from tests.measures.rankings import value
 
 K = (1, 2, 3, 4, 6, 9)
 CUT = ["P", "R", "Success", "RR", "AP", "AP(denominator='min(R,k)')", "Judged", "NCG", "CG"]

@@ -5,13 +5,13 @@ import math
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from pytrec_oracle import Oracle
-from rankings import graded, random_case, ranked, relevant_at, value
 
 from cranfield import Qrels, evaluate, explain
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.measures import parse_measure, parse_measures
 from cranfield.measures.trec_names import FAMILIES, NICKNAMES
+from tests.measures.pytrec_oracle import Oracle
+from tests.measures.rankings import graded, random_case, ranked, relevant_at, value
 
 # grades by rank b c x f d a e, with x unjudged and f pooled only; g was missed
 TINY = (

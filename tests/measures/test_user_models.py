@@ -8,13 +8,13 @@ import random
 
 import numpy as np
 import pytest
-from rankings import assert_prints, graded, random_case, value
 
 from cranfield import MeasureError, as_qrels, as_run, evaluate, judge
 from cranfield.explaining import explain
 from cranfield.formats import read_qrels, read_run
 from cranfield.judged import Extras, Joining
 from cranfield.measures import all_measures, parse_measure
+from tests.measures.rankings import assert_prints, graded, random_case, value
 
 # gains 0 1 0 ½ 0 1, and two relevant documents that were missed
 LIST = graded([0, 1, 0, 0.5, 0, 1], missed=[1, 1])

@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from rankings import assert_prints, curve, graded, prints_as, ranked, relevant_at, together, value
 
 from cranfield import EvaluationError, as_qrels, evaluate, from_arrays
 from cranfield.measures import parse_measure
+from tests.measures.rankings import assert_prints, curve, graded, prints_as, ranked, relevant_at, together, value
 
 TEN = range(1, 11)
 ELEVEN = [i / 10 for i in range(11)]

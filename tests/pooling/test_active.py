@@ -7,11 +7,11 @@ from itertools import product
 
 import numpy as np
 import pytest
-from pooled_example import QRELS, RELEVANT, RUNS, T, grade
 
 from cranfield import evaluate
 from cranfield.pooling import Setting, make_pool
 from cranfield.pooling.active import ActiveSampling, Round, Sample, rank_chances
+from tests.pooling.pooled_example import QRELS, RELEVANT, RUNS, T, grade
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pooled_example import QRELS, RUNS, T, asker, grade
 
 from cranfield.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.pooling import STRATEGIES, Lists, Setting, make_pool, replay
 from cranfield.pooling.asking import scattered
+from tests.pooling.pooled_example import QRELS, RUNS, T, asker, grade
 
 TEXTS = [
     Document(doc, f"word {doc} {'good' if grade(doc) else 'bad'} {i % 3}") for i, doc in enumerate(sorted(T.ranks))

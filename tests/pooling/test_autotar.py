@@ -6,13 +6,13 @@ from itertools import accumulate, islice
 
 import numpy as np
 import pytest
-from pooled_example import T, asker
 
 from cranfield.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.pooling import Lists, Setting, make_pool
 from cranfield.pooling.autotar import batches
 from cranfield.pooling.texts import Texts, learned_scores
+from tests.pooling.pooled_example import T, asker
 
 BATCHES = "1 2 3 4 5 6 7 8 9 10 11 13 15 17 19 21 24 27 30 33 37 41 46 51 57 63 70 77 85 94"
 CUMULATED = "1 3 6 10 15 21 28 36 45 55 66 79 94 111 130 151 175 202 232 265 302 343 389 440 497 560 630 707 792 886"

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from pooled_example import RELEVANT, T, asker, grade, replayed
 
 from cranfield.pooling import Setting
 from cranfield.pooling.bandits import UCB, Arms, Bandit
 from cranfield.pooling.lists import Lists
+from tests.pooling.pooled_example import RELEVANT, T, asker, grade, replayed
 
 MM = "d1 d2 d3 d10 d7 d11 d4 d5 d6 d12 d8 d9"
 MM_NS = "d1 d2 d3 d4 d5 d7 d6 d8 d9 d10 d11 d12"

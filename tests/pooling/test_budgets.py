@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from depth_3_pool import DEPTH_3, runs_of_t
 from scipy.stats import kendalltau
 
 from cranfield.collection import Qrels
@@ -16,6 +15,7 @@ from cranfield.pooling.budgets import budgets, depths_to, usual_strategies
 from cranfield.pooling.contributions import PooledRuns
 from cranfield.pooling.replay import replay
 from cranfield.scores import evaluate
+from tests.pooling.depth_3_pool import DEPTH_3, runs_of_t
 
 
 def test_the_depth_curve_is_that_of_depth_pools_of_the_reference_case() -> None:

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from depth_3_pool import DEPTH_3, T, judged, listed, runs_of_t
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from cranfield.pooling.contributions import (
     topic_pools,
 )
 from cranfield.pooling.groups import grouped, read_run_groups
+from tests.pooling.depth_3_pool import DEPTH_3, T, judged, listed, runs_of_t
 
 DOCS = [f"d{i}" for i in range(12)]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from pooled_example import asker
-
 from cranfield.pooling import Lists, Setting
+from tests.pooling.pooled_example import asker
 
 LISTS = Lists("1", ("a", "b"), (("x1", "n1"), ("x2", "n2")))
 # what a search with these documents finds

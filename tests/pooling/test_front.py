@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from pooled_example import T, asker, grade, replayed
-
 from cranfield.pooling import Setting
+from tests.pooling.pooled_example import T, asker, grade, replayed
 
 
 def test_the_order_is_that_of_the_trace() -> None:

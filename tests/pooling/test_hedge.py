@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from pooled_example import IN_ORDER, T, grade, replayed
 
 from cranfield.pooling.hedge import Hedge
+from tests.pooling.pooled_example import IN_ORDER, T, grade, replayed
 
 ORDER = "d3 d10 d7 d1 d2 d11 d4 d5 d8 d9 d6 d12".split()
 SCORES = [0.82830222, 0.77949956, 0.67896591, 0.42418583, 0.58573544, 0.30661526]

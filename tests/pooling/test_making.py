@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pooled_example import QRELS, RUNS, as_run
 
 from cranfield.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.pooling import make_pool
 from cranfield.pooling.making import complete_pool, shared_out
+from tests.pooling.pooled_example import QRELS, RUNS, as_run
 
 docs = st.dictionaries(st.sampled_from([f"d{i}" for i in range(15)]), st.integers(0, 5), max_size=12)
 runs = st.dictionaries(

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pooled_example import RUNS, T, asker, replayed
 
 from cranfield.fusion import fuse
 from cranfield.pooling import Lists, make_pool
 from cranfield.pooling.orders import depth_order
+from tests.pooling.pooled_example import RUNS, T, asker, replayed
 
 
 def test_depth_takes_the_best_rank_then_more_runs_then_the_id_as_text() -> None:

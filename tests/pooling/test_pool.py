@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from pooled_example import RUNS
 
 from cranfield.errors import InputError
 from cranfield.pooling import Pool, make_pool, read_pool, write_pool
 from cranfield.pooling.pool import provenance_path
+from tests.pooling.pooled_example import RUNS
 
 
 def lines(path: Path) -> list[dict[str, object]]:

@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 import pytest
-from pooled_example import QRELS, RUNS, as_run
 
 from cranfield.formats import as_qrels
 from cranfield.pooling.likeness import Likeness
 from cranfield.pooling.survey import survey
 from cranfield.report.pooling import as_json, as_text, curves_plot, dendrogram, dendrogram_plot
+from tests.pooling.pooled_example import QRELS, RUNS, as_run
 
 
 def alike(names: str, table: list[list[float]]) -> Likeness:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled_example import QRELS, RUNS, replayed
 
 from cranfield import read_qrels, read_run
 from cranfield.errors import CranfieldError
 from cranfield.pooling import replay
 from cranfield.pooling.replay import Curve, curve, curves
+from tests.pooling.pooled_example import QRELS, RUNS, replayed
 
 
 def test_a_replay_is_what_the_strategy_asks_for_topic_by_topic() -> None:

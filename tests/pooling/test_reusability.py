@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.leave_one_out import judged_pool, made_up_runs
-from depth_3_pool import DEPTH_3, runs_of_t
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, ttest_rel
@@ -27,6 +26,7 @@ from cranfield.scores import evaluate
 from cranfield.stats.correlation import tau_ap
 from cranfield.stats.multiple import adjust
 from cranfield.stats.paired import t_test
+from tests.pooling.depth_3_pool import DEPTH_3, runs_of_t
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 MEASURES = ["nDCG@10", "AP", "Bpref", "RR", "P@10", "AP(judged_only=True)"]

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pooled_example import RUNS, T, as_run, asker
 
 from cranfield import evaluate, read_qrels
 from cranfield.formats import write_qrels
 from cranfield.pooling import make_pool
 from cranfield.pooling.sampling import Stratum, as_strata, drawn_number, sampled_qrels
+from tests.pooling.pooled_example import RUNS, T, as_run, asker
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 

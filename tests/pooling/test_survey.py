@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from pooled_example import QRELS, RUNS
 
 from cranfield import evaluate
 from cranfield.formats import as_qrels
 from cranfield.pooling.survey import survey
+from tests.pooling.pooled_example import QRELS, RUNS
 
 
 def test_a_survey_has_what_was_asked_for() -> None:

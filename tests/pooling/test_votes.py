@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pooled_example import T, as_run
 
 from cranfield import evaluate
 from cranfield.errors import CranfieldError
 from cranfield.pooling import Lists
 from cranfield.pooling.votes import _Table, relevant_shares, votes
+from tests.pooling.pooled_example import T, as_run
 
 docs = st.lists(st.sampled_from([f"d{i}" for i in range(15)]), unique=True, max_size=12)
 

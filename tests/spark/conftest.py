@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import gc
-import os
 import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-MEASURES = os.path.join(os.path.dirname(os.path.dirname(__file__)), "measures")
-sys.path.insert(0, MEASURES)  # for `cases` and `rankings`
-
-from spark_frames import ENVIRONMENT, require_spark  # noqa: E402
+from tests.spark.spark_frames import ENVIRONMENT, require_spark
 
 SETTINGS = {
     "spark.driver.bindAddress": "127.0.0.1",

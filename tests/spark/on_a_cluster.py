@@ -12,17 +12,15 @@ import threading
 import time
 import warnings
 
-HERE = os.path.dirname(__file__)
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "measures")]
 warnings.simplefilter("ignore")
 
-from cases import COLUMNS, full_case  # noqa: E402
 from pyspark.sql import SparkSession  # noqa: E402
-from spark_frames import BRIEF, ENVIRONMENT, qrels_frame, run_frame, values_of  # noqa: E402
 
 from cranfield import InputError  # noqa: E402
 from cranfield.measures import all_measures  # noqa: E402
 from cranfield.spark import compare, evaluate  # noqa: E402
+from tests.measures.cases import COLUMNS, full_case  # noqa: E402
+from tests.spark.spark_frames import BRIEF, ENVIRONMENT, qrels_frame, run_frame, values_of  # noqa: E402
 
 os.environ.update(ENVIRONMENT)
 SCHEMA = ", ".join(f"{name} {'double' if name == 'grade' else 'string'}" for name in COLUMNS)

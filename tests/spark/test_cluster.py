@@ -15,15 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cases import full_case
-from spark_frames import ENVIRONMENT, end_group, local_values, require_spark, run_command
 
 from cranfield import evaluate
 from cranfield.measures import all_measures
 from cranfield.stats.paired import t_test
+from tests.measures.cases import full_case
+from tests.spark.spark_frames import ENVIRONMENT, end_group, local_values, require_spark, run_command
 
-HERE = Path(__file__).parent
-EXAMPLE = HERE.parents[1] / "src" / "cranfield" / "example"
+ROOT = Path(__file__).parents[2]
+EXAMPLE = ROOT / "src" / "cranfield" / "example"
 MEASURES = [kind.plain() for kind in all_measures() if kind.__module__.startswith("cranfield.")]
 
 
@@ -95,11 +95,13 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 def drive(folder: Path, *arguments: str, on_running: Any = None) -> dict[str, Any]:
     """What the driver reports, within some minutes."""
-    command = [sys.executable, str(HERE / "on_a_cluster.py"), *arguments]
+    command = [sys.executable, "-m", "tests.spark.on_a_cluster", *arguments]
     found: dict[str, Any] = {}
     with (
         open(folder / "driver.log", "w+") as log,
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True) as driver,
+        subprocess.Popen(
+            command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
+        ) as driver,
     ):
         patience = threading.Timer(400, end_group, [driver])
         patience.start()

@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from spark_frames import require_spark, run_command
 
 from cranfield import read_qrels, read_run, write_qrels, write_run
 from cranfield.spark import reading, session
+from tests.spark.spark_frames import require_spark, run_command
 
 EXAMPLE = Path(__file__).parents[2] / "src" / "cranfield" / "example"
 

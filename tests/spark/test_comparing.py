@@ -6,7 +6,6 @@ import random
 
 import numpy as np
 import pytest
-from spark_frames import plain_rows, qrels_frame, run_frame
 
 from cranfield import CranfieldError, EvaluationError, InputError, evaluate
 from cranfield.spark import compare
@@ -14,6 +13,7 @@ from cranfield.spark import evaluate as evaluate_on_spark
 from cranfield.spark.differences import drawn_times, flips
 from cranfield.stats.multiple import adjust
 from cranfield.stats.paired import bootstrap_test, permutation_test, t_test
+from tests.spark.spark_frames import plain_rows, qrels_frame, run_frame
 
 SCHEMA = "run string, query string, measure string, value double"
 

@@ -6,13 +6,13 @@ import random
 
 import numpy as np
 import pytest
-from cases import COLUMNS, full_case
-from rankings import random_case
-from spark_frames import local_values, plain_rows, qrels_frame, run_frame, values_of
 
 from cranfield import CranfieldError, EvaluationError, InputError, MeasureError, evaluate, read_qrels, read_run
 from cranfield.measures import Measure, all_measures
 from cranfield.spark import evaluate as evaluate_on_spark
+from tests.measures.cases import COLUMNS, full_case
+from tests.measures.rankings import random_case
+from tests.spark.spark_frames import local_values, plain_rows, qrels_frame, run_frame, values_of
 
 KINDS = [kind for kind in all_measures() if kind.__module__.startswith("cranfield.")]
 MEASURES = [kind.plain() for kind in KINDS]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.stats.tables import X2, X3, X
 
 from cranfield.errors import CranfieldError
 from cranfield.stats.anova import as_table, residual, two_way_anova
+from tests.stats.tables import X2, X3, X
 
 # SS and df of system, topic and residual, V_E, F and p of system and of topic, partial eta² of system
 REFERENCE = [

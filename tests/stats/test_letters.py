@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.stats.tables import X3
 
 from cranfield.errors import CranfieldError
 from cranfield.stats.letters import letters, names
 from cranfield.stats.multiple import two_way_tukey
+from tests.stats.tables import X3
 
 
 def differing(m, pairs):

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.stats.tables import X2, X3, X, table
 
 from cranfield.errors import CranfieldError
 from cranfield.scores import evaluate
 from cranfield.stats import multiple
 from cranfield.stats.multiple import CORRECTIONS, adjust, max_t, randomised_tukey, two_way_tukey
 from cranfield.stats.studentised import range_ppf, range_sf
+from tests.stats.tables import X2, X3, X, table
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 

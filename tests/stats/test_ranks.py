@@ -5,10 +5,10 @@ import math
 
 import numpy as np
 import pytest
-from tests.stats.tables import X3, table
 
 from cranfield.errors import CranfieldError
 from cranfield.stats.ranks import average_ranks, critical_difference, friedman, nemenyi, topic_ranks
+from tests.stats.tables import X3, table
 
 
 def test_ranks_are_those_of_scipy():

@@ -6,7 +6,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tests.stats.tables import X3, table
 
 from cranfield.errors import CranfieldError
 from cranfield.scores import evaluate
@@ -21,6 +20,7 @@ from cranfield.stats.stability import (
     measure_correlation,
     system_ranking_correlation,
 )
+from tests.stats.tables import X3, table
 
 
 def all_halves(scores, size):
