@@ -34,6 +34,7 @@ class Request:
     query: dict[str, list[str]]
     headers: dict[str, str]
     body: bytes
+    port: int = 0  # of the client, another one for each connection
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,9 @@ def serving(answer: Answering, certificate: Path | None = None) -> Iterator[str]
             parts = urlsplit(self.path)
             headers = {name.lower(): value for name, value in self.headers.items()}
             body = self.rfile.read(length)
-            request = Request(self.command, unquote(parts.path), parse_qs(parts.query), headers, body)
+            request = Request(
+                self.command, unquote(parts.path), parse_qs(parts.query), headers, body, self.client_address[1]
+            )
             response = answer(request)
             if response.fault == "drop":
                 # closed without a word, and without the niceties of TCP

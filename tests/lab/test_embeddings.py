@@ -18,12 +18,12 @@ from cranfield.errors import CranfieldError, InputError
 from cranfield.lab import embeddings
 from cranfield.lab.embeddings import Endpoint, embed_documents, embed_queries, made_with, vectors_of_index
 from cranfield.lab.engines.embedded import built
-from cranfield.lab.http import Patience
+from cranfield.lab.http import RetryPolicy
 from cranfield.lab.index import build
 from cranfield.lab.vectors import read_vectors
 from tests.lab.servers import Request, Response, serving
 
-QUICK = Patience(timeout=5, retries=3, first_pause=0.001)
+QUICK = RetryPolicy(timeout=5, retries=3, first_pause=0.001)
 
 
 def vector(text: str) -> list[float]:
@@ -51,7 +51,7 @@ class Server:
 
 
 def endpoint(host: str, **more: Any) -> Endpoint:
-    return Endpoint(f"http://{host}/v1", "small", **{"batch": 2, "patience": QUICK, **more})
+    return Endpoint(f"http://{host}/v1", "small", **{"batch": 2, "retry": QUICK, **more})
 
 
 TEXTS = [(f"d{i}", f"text {i}") for i in range(5)]
@@ -111,10 +111,10 @@ def test_what_may_differ_next_time_is_asked_again(first: Response, tmp_path: Pat
 
 def test_a_wish_to_wait_is_respected(tmp_path: Path) -> None:
     slept: list[float] = []
-    patience = Patience(timeout=5, retries=2, first_pause=0.001, sleep=slept.append)
+    retry = RetryPolicy(timeout=5, retries=2, first_pause=0.001, sleep=slept.append)
     server = Server(lambda n, texts: Response(429, b"", {"Retry-After": "7"}) if n == 1 else None)
     with serving(server) as host:
-        embed_documents(TEXTS[:1], str(tmp_path / "docs.npy"), endpoint(host, patience=patience))
+        embed_documents(TEXTS[:1], str(tmp_path / "docs.npy"), endpoint(host, retry=retry))
     assert slept == [7.0]
 
 
@@ -128,7 +128,7 @@ def test_the_key_comes_from_the_environment_and_into_no_message(
         assert server.requests[0].headers["authorization"] == "Bearer sk-s3cret"
         assert server.requests[0].headers["x-team"] == "lab"
         server.fail = lambda n, texts: Response(401, b"no")
-        secret = Endpoint(f"http://me:s3cret@{host}/v1?key=s3cret", "small", "LAB_KEY", patience=QUICK)
+        secret = Endpoint(f"http://me:s3cret@{host}/v1?key=s3cret", "small", "LAB_KEY", retry=QUICK)
         for act in (
             lambda: embed_queries({"1": "lamp"}, secret),
             lambda: embed_documents(TEXTS, str(tmp_path / "x.npy"), secret),
@@ -139,7 +139,7 @@ def test_the_key_comes_from_the_environment_and_into_no_message(
         server.fail = lambda n, texts: None
         embed_documents(TEXTS, str(tmp_path / "x.npy"), secret)
     assert not any("s3cret" in path.read_bytes().decode("latin-1") for path in tmp_path.iterdir())
-    for value, says in (("", "there is no LAB_KEY in the environment"), ("a\nb", "LAB_KEY in the environment is no")):
+    for value, says in (("", "LAB_KEY is not set"), ("a\nb", "LAB_KEY has characters")):
         monkeypatch.setenv("LAB_KEY", value)
         with pytest.raises(InputError, match=says):
             embed_queries({"1": "lamp"}, endpoint("127.0.0.1:1", key_from="LAB_KEY"))
@@ -200,13 +200,13 @@ def test_what_was_got_is_kept_and_not_asked_for_again(status: int | str, tmp_pat
         500: Response(500, b"out of memory"),
         400: Response(400, b"text too long"),
     }[status]
-    patience = Patience(timeout=0.2, retries=1, first_pause=0.001)
+    retry = RetryPolicy(timeout=0.2, retries=1, first_pause=0.001)
     server = Server(lambda n, texts: wrong if "text 2" in texts else None)
     path = str(tmp_path / "docs.npy")
     with serving(server) as host:
         with pytest.raises(CranfieldError) as caught:
-            embed_documents(TEXTS, path, endpoint(host, patience=patience))
-        says = {"timeout": "no answer within 0.2 s", "broken": "the answer is no JSON"}.get(
+            embed_documents(TEXTS, path, endpoint(host, retry=retry))
+        says = {"timeout": "no answer within 0.2 s", "broken": "the answer is not JSON"}.get(
             str(status), f"answered {status}"
         )
         assert says in str(caught.value)
@@ -299,7 +299,7 @@ def test_another_model_does_not_go_on_from_what_was_begun(tmp_path: Path) -> Non
     with serving(Server()) as host:
         begun(path, host)
         with pytest.raises(InputError, match=r"docs.npy.part: was begun with model 'small'\. Remove it"):
-            embed_documents(TEXTS, str(path), Endpoint(f"http://{host}", "large", patience=QUICK))
+            embed_documents(TEXTS, str(path), Endpoint(f"http://{host}", "large", retry=QUICK))
         Path(f"{path}.part").write_text("a letter\n")
         with pytest.raises(InputError, match="this is no file of vectors that were begun"):
             embed_documents(TEXTS, str(path), endpoint(host))

@@ -118,7 +118,8 @@ def _index_with(url: str, documents: Iterable[Document], fields: Sequence[str], 
     """Index with an engine, say what it did, and fail if it has refused some documents."""
     from contextlib import closing
 
-    from cranfield.lab.engines import EngineError, masked, open_engine
+    from cranfield.lab.engines import EngineError, open_engine
+    from cranfield.lab.secrets import mask_url
     from cranfield.wording import counted
 
     with closing(open_engine(url, options)) as engine:
@@ -128,7 +129,7 @@ def _index_with(url: str, documents: Iterable[Document], fields: Sequence[str], 
         rest = f", {counted(made.resumed, 'document')} of them from before" if made.resumed else ""
         size = "" if made.bytes is None else f", {made.bytes / 1e6:,.1f} MB"
         what = f"{counted(made.documents, 'document')}{rest}{size} ({', '.join(fields)}; {about})"
-        click.echo(f"{masked(url)}: {what}.", err=True)
+        click.echo(f"{mask_url(url)}: {what}.", err=True)
         if made.dropped:
             was = f"{counted(made.dropped, 'document')} of an interrupted attempt"
             click.echo(f"Note: begun anew, since {was} are no longer so in the collection.", err=True)
@@ -136,4 +137,4 @@ def _index_with(url: str, documents: Iterable[Document], fields: Sequence[str], 
         some = "; ".join(f"{doc}: {why}" for doc, why in made.failed[:5])
         more = f"; and {len(made.failed) - 5:,} more" if len(made.failed) > 5 else ""
         what = f"{counted(len(made.failed), 'document')} refused, the others are indexed: {some}{more}"
-        raise EngineError(f"{masked(url)}: {what}.")
+        raise EngineError(f"{mask_url(url)}: {what}.")

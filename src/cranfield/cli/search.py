@@ -202,13 +202,13 @@ def _sources(
     collection: str | None,
 ) -> Sources:
     from cranfield.lab.embeddings import Endpoint
-    from cranfield.lab.http import Patience
+    from cranfield.lab.http import RetryPolicy
     from cranfield.lab.spaces import Sources
 
     endpoint = None
     if embeddings is not None:
-        patience = Patience(options.timeout, options.retries)
-        endpoint = Endpoint(embeddings, model or "", api_key_env, options.headers, batch, patience)
+        retry = RetryPolicy(options.timeout, options.retries)
+        endpoint = Endpoint(embeddings, model or "", api_key_env, options.headers, batch, retry)
     elif model or api_key_env or collection:
         raise InputError("--model, --api-key-env and --collection are for an endpoint: name it with --embeddings.")
     return Sources(vectors, query_vectors, endpoint, collection, doc_prefix, query_prefix)

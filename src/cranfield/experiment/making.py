@@ -21,8 +21,9 @@ from cranfield.formats import read_run
 from cranfield.formats.files import RUN_WRITERS
 from cranfield.fusion import fuse
 from cranfield.fusion.recipe import recipe_of
-from cranfield.lab.engines import Again, masked, open_engine, with_fields
+from cranfield.lab.engines import Again, open_engine, with_fields
 from cranfield.lab.engines.embedded import built
+from cranfield.lab.secrets import mask_url
 from cranfield.lab.systems import system_named
 from cranfield.opening import writing
 from cranfield.report import comparison as comparing
@@ -96,7 +97,7 @@ def make_engine(task: Task, into: Path) -> Notes:
         about = engine.about
     finally:
         engine.close()
-    chain = [{"name": about.name, "version": about.version, "method": masked(settings["url"])}]
+    chain = [{"name": about.name, "version": about.version, "method": mask_url(settings["url"])}]
     _write(
         task, run, into, {"score ties": "order of the engine", "query fields": settings["fields"], "retrieval": chain}
     )

@@ -20,7 +20,7 @@ from cranfield.collection import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.costs import Indexing, cost_and_words, hardware, indexing_cost
 from cranfield.lab.energy import Energy, Use, metered
-from cranfield.lab.engines import LOCAL, engine_url, is_url, masked, open_engine
+from cranfield.lab.engines import LOCAL, engine_url, is_url, open_engine
 from cranfield.lab.index import FIELDS, field_of
 from cranfield.lab.latency import (
     CONNECTIONS,
@@ -44,6 +44,7 @@ from cranfield.lab.latency import (
     throughput,
     using,
 )
+from cranfield.lab.secrets import mask_url
 from cranfield.lab.subjects import COLD, CONNECTED, FRESH, Facts, Subject, function_subject
 from cranfield.wording import counted, listed
 
@@ -230,7 +231,7 @@ def _check_engine(engine: str) -> None:
         what = "what is measured is made in a temporary folder, and not kept"
         raise InputError(f"--engine {engine}: give {kind} alone; {what}.")
     if engine not in LOCAL and not is_url(engine):
-        raise InputError(f"no engine {masked(engine)!r}: expected {', '.join(LOCAL)}, or a URL.")
+        raise InputError(f"no engine {mask_url(engine)!r}: expected {', '.join(LOCAL)}, or a URL.")
 
 
 def _local_indexing(command: Sequence[str], engine: str, documents: int, text_bytes: int) -> Indexing:
@@ -251,13 +252,13 @@ def _remote_indexing(command: Sequence[str], engine: str, documents: int, text_b
     try:
         cost, said = cost_and_words([*command, "--engine", url])
     except CranfieldError as error:
-        raise CranfieldError(f"indexing with {masked(url)}: {_last_words(error)}") from None
+        raise CranfieldError(f"indexing with {mask_url(url)}: {_last_words(error)}") from None
     if "of them from before" in said:
         what = "went on where it had been interrupted, so that only the rest was measured. Run the same again"
-        raise CranfieldError(f"indexing with {masked(url)} {what}.")
+        raise CranfieldError(f"indexing with {mask_url(url)} {what}.")
     with closing(open_engine(url)) as opened:
         size, version = opened.size(), opened.about.version
-    return Indexing(documents, text_bytes, size, replace(cost, disk=None), masked(url), version)
+    return Indexing(documents, text_bytes, size, replace(cost, disk=None), mask_url(url), version)
 
 
 def _last_words(error: CranfieldError) -> str:

@@ -20,8 +20,9 @@ import numpy as np
 from cranfield.collection import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.engines import FIELDS, Passing, batches, plain, text_of
-from cranfield.lab.http import Client, Patience, ServerError, filled_header, from_environment, masked_path
+from cranfield.lab.http import Client, RetryPolicy, ServerError
 from cranfield.lab.index import Index
+from cranfield.lab.secrets import parse_header, read_key, strip_query
 from cranfield.lab.vectors import Vectors, as_vectors, ids_file, read_vectors
 from cranfield.opening import writing
 from cranfield.records import record
@@ -41,12 +42,12 @@ class Endpoint:
     key_from: str | None = None  # the name of an environment variable with the key
     headers: tuple[str, ...] = ()  # 'Name: value', with $NAME for what is in the environment
     batch: int = BATCH  # texts that are sent at once
-    patience: Patience = Patience()
+    retry: RetryPolicy = RetryPolicy()
 
     def client(self) -> Client:
-        """A connection, with what the server wants to know of the user."""
-        key = {} if self.key_from is None else {"Authorization": f"Bearer {_on_one_line(self.key_from)}"}
-        return Client(self.url, {**key, **dict(map(filled_header, self.headers))}, self.patience)
+        """A client with the key and the headers."""
+        key = {} if self.key_from is None else {"Authorization": f"Bearer {read_key(self.key_from)}"}
+        return Client(self.url, {**key, **dict(map(parse_header, self.headers))}, self.retry)
 
     @property
     def target(self) -> str:
@@ -62,21 +63,14 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """The address without what is secret."""
-        return masked_path(self.url)
-
-
-def _on_one_line(name: str) -> str:
-    key = from_environment(name)
-    if not key.isprintable() or not key.isascii():
-        raise InputError(f"{name} in the environment is no key: it has characters that no header can have.")
-    return key
+        """The URL without secrets."""
+        return strip_query(self.url)
 
 
 def embed(texts: Sequence[str], endpoint: Endpoint, client: Client, dimension: int | None = None) -> Any:
     """The vector of each text, in one question."""
     sent = {"model": endpoint.model, "input": [plain(text) or " " for text in texts]}  # an empty text is refused
-    answer = client.json("POST", endpoint.target, sent)
+    answer = client.request("POST", endpoint.target, sent)
     try:
         return _vectors(answer, len(texts), dimension)
     except ValueError as error:

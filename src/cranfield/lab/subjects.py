@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.errors import CranfieldError, InputError
-from cranfield.lab.engines import LOCAL, Engine, Options, engine_url, is_url, masked, open_engine
+from cranfield.lab.engines import LOCAL, Engine, Options, engine_url, is_url, open_engine
 from cranfield.lab.index import Index
 from cranfield.lab.latency import Searcher, Starter
+from cranfield.lab.secrets import mask_url
 from cranfield.lab.spaces import Sources
 from cranfield.lab.systems import System, system_named
 
@@ -134,7 +135,7 @@ def subjects_named(
     for name, what in map(parted, texts):
         one = _subject(name, what, index, depth, given or Given())
         if one.name in found:
-            raise InputError(f"two systems are called {one.name!r}: give one another name, as in NAME={masked(what)}")
+            raise InputError(f"two systems are called {one.name!r}: give one another name, as in NAME={mask_url(what)}")
         found[one.name] = one
     return found
 
@@ -261,7 +262,7 @@ def _subject(name: str, what: str, index: str | None, depth: int, given: Given) 
     except CranfieldError as error:
         if os.path.exists(what):
             return engine_subject(name, what, depth, given.of(name, ""))
-        raise InputError(f"{masked(what)!r} is neither an engine's URL nor an index, and {error}") from None
+        raise InputError(f"{mask_url(what)!r} is neither an engine's URL nor an index, and {error}") from None
     if index is None:
         raise InputError(f"system {what!r} of which index? Give INDEX before TOPICS, or {what}@INDEX.")
     return embedded_subject(name or what, _own(index, what), what, depth, given.vectors)
@@ -280,7 +281,7 @@ def _own(index: str, system: str) -> str:
     """The folder of an index of ours."""
     kind, _, place = engine_url(index).partition(":")
     if kind != "embedded":
-        raise InputError(f"{system!r} is a system of our own index, but {masked(index)} ranks by itself.")
+        raise InputError(f"{system!r} is a system of our own index, but {mask_url(index)} ranks by itself.")
     return place
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, islice, pairwise
@@ -21,7 +20,7 @@ import numpy as np
 from cranfield.collection import Document, Run
 from cranfield.errors import CranfieldError, InputError
 from cranfield.ids import shown
-from cranfield.lab.http import SECRET_NAMES, without_secrets
+from cranfield.lab.secrets import mask_secrets, mask_url
 from cranfield.records import record
 from cranfield.wording import counted, listed
 
@@ -58,7 +57,7 @@ class EngineError(CranfieldError):
     """An engine cannot do what it was asked; what it did before stays."""
 
     def __init__(self, message: str) -> None:
-        super().__init__(without_secrets(message))  # it may quote a server
+        super().__init__(mask_secrets(message))  # it may quote a server
 
 
 class SearchFailed(EngineError):
@@ -166,19 +165,10 @@ def engine_url(text: str) -> str:
     if is_url(text):
         return f"{kind.lower()}:{place}"
     if "://" in text:
-        raise EngineError(f"no engine for {masked(text)!r}: expected one of {', '.join(_example(k) for k in ENGINES)}.")
+        raise EngineError(
+            f"no engine for {mask_url(text)!r}: expected one of {', '.join(_example(k) for k in ENGINES)}."
+        )
     return f"{_kind_on_disk(Path(text))}:{text}"
-
-
-def masked(url: str) -> str:
-    """A URL without what is secret in it.
-
-    >>> masked("opensearch+http://me:s3cret@host:9200/docs?api_key=abc&k=3")
-    'opensearch+http://***@host:9200/docs?api_key=***&k=3'
-    """
-    url = re.sub(r"//[^/?#]*@", "//***@", url)
-    secret = rf"([?&;][\w.-]*(?:{SECRET_NAMES})=)[^&;#\s]*"
-    return re.sub(secret, r"\1***", url, flags=re.I)
 
 
 def is_large(path: str) -> bool:

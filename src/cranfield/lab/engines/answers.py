@@ -9,7 +9,7 @@ from typing import Any
 
 from cranfield.errors import InputError
 from cranfield.lab.engines import EngineError, Hits
-from cranfield.lab.http import quoted
+from cranfield.lab.secrets import mask_secrets
 from cranfield.records import record
 from cranfield.wording import listed
 
@@ -99,7 +99,7 @@ def hits_in_lines(text: str) -> Hits:
         return _by_rank([row[0] for _, row in rows])
     for number, row in rows:
         if len(row) != 2:
-            what = f"expected 'doc score' (or 'doc' in every line), found {quoted(' '.join(row))}"
+            what = f"expected 'doc score' (or 'doc' in every line), found {_quote(' '.join(row))}"
             raise EngineError(f"line {number} of the output: {what}.")
     return [(row[0], _score(row[1])) for _, row in rows]
 
@@ -111,7 +111,7 @@ def hits_in_text(text: str, ids: str = "", scores: str = "") -> Hits:
     try:
         data = json.loads(text)
     except ValueError as error:
-        raise EngineError(f"the output is no JSON ({error}): {quoted(text.strip())}.") from None
+        raise EngineError(f"the output is no JSON ({error}): {_quote(text.strip())}.") from None
     return hits_in_json(data, ids, scores)
 
 
@@ -157,7 +157,7 @@ def _score(value: Any) -> float:
     except (TypeError, ValueError, OverflowError):
         score = float("nan")
     if not math.isfinite(score):
-        raise EngineError(f"the answer has a score that is no number: {quoted(value)}.")
+        raise EngineError(f"the answer has a score that is no number: {_quote(value)}.")
     return score
 
 
@@ -166,8 +166,18 @@ def _kind(value: Any) -> str:
         return f"an object with {listed(value, 8)}" if value else "an empty object"
     if isinstance(value, list):
         return f"a list of {len(value)}"
-    return "nothing" if value is None else quoted(value)
+    return "nothing" if value is None else _quote(value)
 
 
 def _where(i: int) -> str:
     return "at the top" if i == 0 else f"at step {i + 1}"
+
+
+def _quote(value: Any) -> str:
+    """The beginning of a value, for a message.
+
+    >>> _quote("none"), _quote(None)
+    ("'none'", 'None')
+    """
+    text = repr(mask_secrets(value) if isinstance(value, str) else value)
+    return f"{mask_secrets(text):.80}"

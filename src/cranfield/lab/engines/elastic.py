@@ -9,6 +9,7 @@ that scores are those of the whole collection.
 from __future__ import annotations
 
 import json
+import ssl
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -28,21 +29,13 @@ from cranfield.lab.engines import (
     Indexed,
     Options,
     ask_each,
-    masked,
     plain_id,
     text_of,
     unique,
 )
 from cranfield.lab.engines.templates import filled_json
-from cranfield.lab.http import (
-    Client,
-    Patience,
-    ServerError,
-    filled_header,
-    from_environment,
-    tls_context,
-    without_secrets,
-)
+from cranfield.lab.http import Client, RetryPolicy, ServerError
+from cranfield.lab.secrets import mask_secrets, mask_url, parse_header, read_key, read_secret
 from cranfield.wording import counted, listed
 
 PAGE = 1000  # hits in an answer
@@ -65,23 +58,23 @@ def opened(kind: str, place: str, options: Options) -> Elastic:
 class Elastic:
     """An index of a server that speaks Elasticsearch's language."""
 
-    def __init__(self, engine: str, url: str, options: Options | None = None, patience: Patience | None = None) -> None:
+    def __init__(self, engine: str, url: str, options: Options | None = None, retry: RetryPolicy | None = None) -> None:
         self.engine = engine
         self.options = options or Options()
         parts = urlsplit(url)
-        self.settings = _settings(parts.query, masked(url))
+        self.settings = _settings(parts.query, mask_url(url))
         *base, self.name = parts.path.strip("/").split("/")
         if not self.name or self.name[0] in "_-+":
-            raise InputError(f"{masked(url)}: expected the name of an index after the host, as in //host:9200/docs.")
+            raise InputError(f"{mask_url(url)}: expected the name of an index after the host, as in //host:9200/docs.")
         self.base = "".join(f"/{part}" for part in base)
-        patience = patience or Patience(self.options.timeout, self.options.retries)
+        retry = retry or RetryPolicy(self.options.timeout, self.options.retries)
         server = urlunsplit((parts.scheme, _with_password(parts.netloc, self.settings), "", "", ""))
-        tls = _tls(self.settings) if parts.scheme == "https" else None
-        self.client = Client(server, self._headers(), patience, tls)
+        tls = _tls_context(self.settings) if parts.scheme == "https" else None
+        self.client = Client(server, self._headers(), retry, tls)
 
     @cached_property
     def about(self) -> About:
-        version = self.client.json("GET", f"{self.base}/").get("version", {})
+        version = self.client.request("GET", f"{self.base}/").get("version", {})
         return About(version.get("distribution", self.engine), str(version.get("number", "")))
 
     def index(self, documents: Iterable[Document], fields: Sequence[str] = FIELDS) -> Indexed:
@@ -112,14 +105,14 @@ class Elastic:
         self.client.close()
 
     def _headers(self) -> dict[str, str]:
-        headers = dict(filled_header(text) for text in self.options.headers)
+        headers = dict(parse_header(text) for text in self.options.headers)
         if key := self.settings.get("api_key_env"):
-            headers["Authorization"] = f"ApiKey {from_environment(key)}"
+            headers["Authorization"] = f"ApiKey {read_key(key)}"
         return headers
 
     def _call(self, method: str, action: str = "", body: Any = None) -> Any:
         target = f"{self.base}/{quote(self.name, safe='')}" + (f"/{action}" if action else "")
-        return self.client.json(method, target, body)
+        return self.client.request(method, target, body)
 
     def _begin(self, fields: list[str]) -> None:
         """Make the index, in place of one of ours. What an interrupted attempt left may be of other documents."""
@@ -177,8 +170,8 @@ class Elastic:
     def _send(self, entries: list[tuple[str, bytes]]) -> list[tuple[str, str]]:
         """Index some documents; those that the server has no time for are sent again. Which were refused, and why."""
         refused: list[tuple[str, str]] = []
-        patience = self.client.patience
-        for tried in range(patience.retries + 1):
+        retry = self.client.retry
+        for tried in range(retry.retries + 1):
             later: list[tuple[str, bytes]] = []
             reasons: list[str] = []
             for entry, (status, why) in zip(entries, self._bulk(entries), strict=True):
@@ -190,10 +183,10 @@ class Elastic:
             if not later:
                 return refused
             entries = later
-            if tried < patience.retries:
-                patience.pause(tried)
+            if tried < retry.retries:
+                retry.pause(tried)
         docs = listed([doc for doc, _ in entries], 3)
-        what = f"{counted(len(entries), 'document')} ({docs}) refused {patience.retries + 1} times: {reasons[0]}"
+        what = f"{counted(len(entries), 'document')} ({docs}) refused {retry.retries + 1} times: {reasons[0]}"
         raise EngineError(f"{self.client.name}: {what}. {_AGAIN}")
 
     def _bulk(self, entries: list[tuple[str, bytes]]) -> list[tuple[int, str]]:
@@ -201,7 +194,7 @@ class Elastic:
         target = f"{self.base}/{quote(self.name, safe='')}/_bulk"
         body = b"".join(lines for _, lines in entries)
         try:
-            answer = self.client.json("POST", target, body, NDJSON)
+            answer = self.client.request("POST", target, body, NDJSON)
         except ServerError as error:
             if error.status != 413:
                 raise
@@ -294,7 +287,7 @@ def _outcome(item: Any) -> tuple[int, str]:
     error = result.get("error", "")
     if isinstance(error, dict):
         error = ": ".join(str(error[key]) for key in ("type", "reason") if error.get(key))
-    return status, without_secrets(str(error))
+    return status, mask_secrets(str(error))
 
 
 def _score(hit: dict[str, Any]) -> float:
@@ -335,11 +328,19 @@ def _settings(query: str, url: str) -> dict[str, str]:
     return settings
 
 
-def _tls(settings: Mapping[str, str]) -> Any:
-    verify = settings.get("verify", "true").lower()
+def _tls_context(settings: Mapping[str, str]) -> ssl.SSLContext:
+    """Which certificates are trusted: those the system trusts, those of the authorities in a file, or all."""
+    verify, ca = settings.get("verify", "true").lower(), settings.get("ca")
     if verify not in ("true", "false"):
         raise InputError(f"verify={verify}: expected true or false.")
-    return tls_context(verify == "true", settings.get("ca"))
+    try:
+        context = ssl.create_default_context(cafile=ca)
+    except OSError as error:
+        raise InputError(f"certificates cannot be read: {error.strerror or error}.", ca) from None
+    if verify == "false":
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    return context
 
 
 def _with_password(host: str, settings: Mapping[str, str]) -> str:
@@ -348,4 +349,4 @@ def _with_password(host: str, settings: Mapping[str, str]) -> str:
     user, at, rest = host.rpartition("@")
     if not at:
         raise InputError("password_env needs a user, as in //user@host:9200/docs?password_env=NAME.")
-    return f"{user.partition(':')[0]}:{quote(from_environment(settings['password_env']), safe='')}@{rest}"
+    return f"{user.partition(':')[0]}:{quote(read_secret(settings['password_env']), safe='')}@{rest}"

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
 from cranfield.collection import Document, Run
 from cranfield.errors import InputError
-from cranfield.lab.engines import DEPTH, FIELDS, About, Answered, EngineError, Hits, Indexed, Options, ask_each, masked
+from cranfield.lab.engines import DEPTH, FIELDS, About, Answered, EngineError, Hits, Indexed, Options, ask_each
 from cranfield.lab.engines.answers import hits_in_json
 from cranfield.lab.engines.templates import filled_json, filled_url, has_query
-from cranfield.lab.http import Client, Patience, filled_header
+from cranfield.lab.http import Client, RetryPolicy
+from cranfield.lab.secrets import mask_url, parse_header
 
 BODY = '{"query": "{query}", "k": {depth}}'
 
@@ -23,25 +23,24 @@ def opened(kind: str, place: str, options: Options) -> Endpoint:
 class Endpoint:
     """A URL that answers queries in JSON."""
 
-    def __init__(self, method: str, url: str, options: Options | None = None, patience: Patience | None = None) -> None:
+    def __init__(self, method: str, url: str, options: Options | None = None, retry: RetryPolicy | None = None) -> None:
         self.method = method
         self.url = url
         self.options = options or Options()
         self.body = (self.options.body or BODY) if method == "POST" else ""
         if not has_query(url + self.body):
-            raise InputError(f"{masked(url)}: there is no {{query}} in it, so every query would ask the same.")
+            raise InputError(f"{mask_url(url)}: there is no {{query}} in it, so every query would ask the same.")
         if self.options.body and method == "GET":
             raise InputError("--body is for http-post:, http-get: sends none.")
-        headers = dict(filled_header(text) for text in self.options.headers)
-        patience = patience or Patience(self.options.timeout, self.options.retries)
-        self.client = Client(url, headers, patience)
+        headers = dict(parse_header(text) for text in self.options.headers)
+        self.client = Client(url, headers, retry or RetryPolicy(self.options.timeout, self.options.retries))
 
     @property
     def about(self) -> About:
         return About("http")
 
     def index(self, documents: Iterable[Document], fields: Sequence[str] = FIELDS) -> Indexed:
-        raise EngineError(f"{masked(self.url)}: a template can only be searched; index with the engine itself.")
+        raise EngineError(f"{mask_url(self.url)}: a template can only be searched; index with the engine itself.")
 
     def search(self, queries: Mapping[str, str], depth: int = DEPTH, answered: Answered | None = None) -> Run:
         return ask_each("http", queries, lambda text: self._found(text, depth), answered)
@@ -55,7 +54,6 @@ class Endpoint:
     def _found(self, text: str, depth: int) -> Hits:
         parts = urlsplit(filled_url(self.url, text, depth))
         target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-        body = None
-        if self.body:
-            body = json.dumps(filled_json(self.body, text, depth), ensure_ascii=False).encode()
-        return hits_in_json(self.client.json(self.method, target, body), self.options.ids, self.options.scores)[:depth]
+        body = filled_json(self.body, text, depth) if self.body else None
+        response = self.client.request(self.method, target, body)
+        return hits_in_json(response, self.options.ids, self.options.scores)[:depth]

@@ -32,12 +32,11 @@ from cranfield.lab.engines import (
     ask_each,
     batches,
     digested,
-    masked,
     plain_id,
     text_of,
     unique,
 )
-from cranfield.lab.http import keep_secret
+from cranfield.lab.secrets import mask_url, register_secrets
 
 COMMIT = 2_000  # documents
 SETTINGS = {"table": "docs", "id": "id", "vector": "vector", "language": "english", "norm": "1"}
@@ -75,10 +74,10 @@ class Postgres:
         self.settings = {name: given.pop(name, default) for name, default in SETTINGS.items()}
         if not self.settings["norm"].isdecimal() or int(self.settings["norm"]) > 63:
             raise InputError(f"norm={self.settings['norm']}: expected a whole number from 0 to 63, see ts_rank_cd.")
-        keep_secret(unquote(parts.password or ""))
+        register_secrets(unquote(parts.password or ""))
         self.there = False  # whether the table is known to be
         self.url = urlunsplit(parts._replace(query=urlencode({"connect_timeout": "10", **given})))
-        self.name = f"{masked(urlunsplit(parts._replace(query='')))}, table {self.settings['table']}"
+        self.name = f"{mask_url(urlunsplit(parts._replace(query='')))}, table {self.settings['table']}"
 
     @cached_property
     def about(self) -> About:
