@@ -713,6 +713,7 @@ static int seed_hashes(void) {
 static int execute(PyObject *module) {
     State *state = PyModule_GetState(module);
     if (seed_hashes()) return -1;
+    compute_powers_of_five();
     state->judgments = (PyTypeObject *)PyType_FromModuleAndSpec(module, &Judgments_spec, NULL);
     if (!state->judgments) return -1;
     return PyModule_AddObjectRef(module, "Judgments", (PyObject *)state->judgments);
