@@ -27,6 +27,7 @@ import cranfield
 from cranfield.choices import QRELS_FORMATS, RUN_FORMATS, Missing, RankBy, ScoreType, Ties
 from cranfield.cli import commands
 from cranfield.measures import all_measures
+from tests.waiting import TIMEOUT
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -121,7 +122,7 @@ def run_commands(block: Block, page: Path) -> None:
     ran = [command for command in block.commands() if not NOT_RUN.match(command.text)]
     for command in ran:
         done = subprocess.run(
-            ["bash", "-c", command.text], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=400
+            ["bash", "-c", command.text], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIMEOUT
         )
         where = f"{page.name}, line {block.line}: {command.text}\n{done.stdout}"
         # a block that fails does so in its last command
@@ -150,7 +151,7 @@ def run_python(page: Path, parts: list[Block]) -> list[str]:
         body = block.body.split("\n")
         lines[block.line : block.line + len(body)] = [*body[:-1], r"print(end='\f')"]
     Path("page.py").write_text("\n".join(lines))
-    done = subprocess.run([sys.executable, "-W", "error", "page.py"], text=True, capture_output=True, timeout=400)
+    done = subprocess.run([sys.executable, "-W", "error", "page.py"], text=True, capture_output=True, timeout=TIMEOUT)
     if missing_module := re.search(r"ModuleNotFoundError: No module named '(\w+)'", done.stderr):
         pytest.skip(f"{missing_module[1]} is not installed")
     assert done.returncode == 0, f"{page.name}\n{done.stderr}"

@@ -15,7 +15,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import tomllib
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -34,6 +33,7 @@ from tests.judging.test_terminal import Terminal
 from tests.lab import servers
 from tests.lab.test_embeddings import Server
 from tests.test_docs import NOT_RUN, PAGES, ROOT, Block, blocks, matches
+from tests.waiting import TIMEOUT, wait_until
 
 EXAMPLE = ROOT / "src/cranfield/example"
 DEMO = "cranfield demo -o bicycles --quiet"
@@ -131,7 +131,7 @@ def run(call: str, **environment: str) -> str:
     )
     with process:
         try:
-            printed, _ = process.communicate(timeout=120)
+            printed, _ = process.communicate(timeout=TIMEOUT)
         finally:
             if process.poll() is None:
                 os.killpg(process.pid, signal.SIGKILL)
@@ -214,13 +214,11 @@ def served(call: str, lines: int = 1) -> Iterator[str]:
         )
     with process:
         try:
-            end = time.monotonic() + 60
-            while Path("printed").read_text().count("\n") < lines:
-                assert process.poll() is None and time.monotonic() < end, f"{call}\n{Path('said').read_text()}"
-                time.sleep(0.02)
+            wait_until(lambda: Path("printed").read_text().count("\n") >= lines or process.poll() is not None)
+            assert process.poll() is None, f"{call}\n{Path('said').read_text()}"
             yield Path("printed").read_text()
             process.send_signal(signal.SIGINT)
-            process.wait(30)
+            process.wait(TIMEOUT)
         finally:
             process.kill()
     said_last = Path("said").read_text()
@@ -228,7 +226,7 @@ def served(call: str, lines: int = 1) -> Iterator[str]:
 
 
 def fetched(url: str) -> str:
-    with urllib.request.urlopen(url, timeout=30) as answer:
+    with urllib.request.urlopen(url, timeout=TIMEOUT) as answer:
         assert answer.status == 200 and answer.headers.get_content_type() == "text/html"
         return str(answer.read().decode())
 

@@ -12,7 +12,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +29,7 @@ from cranfield.lab.subjects import function_subject
 from cranfield.pooling.lists import first_documents
 from cranfield.scores import evaluate
 from cranfield.workspace import open_workspace
+from tests.waiting import wait_until
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 KILLS = 100 if SOAK else 3
@@ -671,20 +671,11 @@ def test_processes_end_with_the_one_that_asks(tmp_path: Path) -> None:
     )
     (folder / "slow.sh").write_text("echo $PPID > worker\nsleep 5\n")
     with started(folder, "--jobs", "2") as process:
-        worker = int(next(_read_when_there(folder / "worker")))
+        pid = folder / "worker"
+        wait_until(lambda: pid.exists() and pid.read_text().endswith("\n"))
+        worker = int(pid.read_text())
         process.kill()
-    deadline = time.monotonic() + 10
-    while _is_alive(worker) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not _is_alive(worker)
-
-
-def _read_when_there(file: Path) -> Iterator[str]:
-    deadline = time.monotonic() + 20
-    while time.monotonic() < deadline:
-        if file.exists() and (text := file.read_text().strip()):
-            yield text
-        time.sleep(0.05)
+    wait_until(lambda: not _is_alive(worker))
 
 
 def _is_alive(pid: int) -> bool:

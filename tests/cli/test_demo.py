@@ -9,7 +9,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -27,20 +26,19 @@ has_plots = find_spec("vl_convert") is not None
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str], float]:
-    """The demo as a newcomer runs it: the folder, what it printed, and how long it took."""
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.CompletedProcess[str]]:
+    """The demo as a newcomer runs it: the folder and what it printed."""
     here = tmp_path_factory.mktemp("here")
-    start = time.monotonic()
     command = [sys.executable, "-m", "cranfield", "demo"]
     done = subprocess.run(command, cwd=here, capture_output=True, text=True)
-    return here / "cranfield-demo", done, time.monotonic() - start
+    return here / "cranfield-demo", done
 
 
 def test_it_ends_with_three_sentences_and_the_address_of_the_report(
-    made: tuple[Path, subprocess.CompletedProcess[str], float],
+    made: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
-    folder, done, seconds = made
-    assert done.returncode == 0 and seconds < 60
+    folder, done = made
+    assert done.returncode == 0
     leader, hidden, costs, *where = done.stdout.splitlines()
     first = r"8 systems on 30 topics of bicycles: \S+ leads with nDCG@10 0\.\d{4} \[0\.\d{3}, 0\.\d{3}\], .*\(p .*\)\."
     assert re.fullmatch(first, leader), leader
@@ -63,7 +61,7 @@ def test_it_ends_with_three_sentences_and_the_address_of_the_report(
     assert "Traceback" not in done.stderr
 
 
-def test_it_leaves_a_whole_experiment_behind(made: tuple[Path, subprocess.CompletedProcess[str], float]) -> None:
+def test_it_leaves_a_whole_experiment_behind(made: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder = made[0]
     workspace = parse_workspace((folder / "cranfield.toml").read_text())
     assert len(workspace.systems) >= 6
@@ -90,9 +88,9 @@ def test_it_leaves_a_whole_experiment_behind(made: tuple[Path, subprocess.Comple
 
 
 def test_a_second_time_it_says_the_same_and_makes_nothing(
-    made: tuple[Path, subprocess.CompletedProcess[str], float], cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch
+    made: tuple[Path, subprocess.CompletedProcess[str]], cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, done, _ = made
+    folder, done = made
     monkeypatch.chdir(folder.parent)
     again = cranfield("demo")
     assert (again.code, again.out) == (0, done.stdout) and ": made" not in again.err

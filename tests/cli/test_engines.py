@@ -19,6 +19,7 @@ from cranfield.errors import InputError
 from cranfield.lab import engines
 from tests.cli.conftest import Cranfield
 from tests.lab.servers import FakeElastic, Request, Response, serving
+from tests.waiting import TIMEOUT
 
 DOCS = '{"_id": "a", "title": "Lamps", "text": "a red bicycle lamp"}\n{"_id": "b", "text": "bells"}\n'
 TOPICS = '{"_id": "1", "text": "red lamps"}\n{"_id": "2", "text": "bells"}\n{"_id": "3", "text": "zeppelin"}\n'
@@ -197,7 +198,7 @@ def test_answers_are_kept_as_they_come_so_that_a_full_disk_loses_none_that_fitte
 
         def run(*more: str, bytes_: int | None = None) -> subprocess.CompletedProcess[str]:
             limit = None if bytes_ is None else limiting(bytes_)
-            return subprocess.run([*search, *more], preexec_fn=limit, capture_output=True, text=True, timeout=60)
+            return subprocess.run([*search, *more], preexec_fn=limit, capture_output=True, text=True, timeout=TIMEOUT)
 
         failed = run(bytes_=2048)
         kept = package.read_run("r.run.part").to_dict()
@@ -253,13 +254,13 @@ def test_a_search_that_is_killed_has_kept_its_answers(cranfield: Cranfield, fold
         asked.append(request.query["q"][0])
         if request.query["q"] == ["word25"] and not go_on.is_set():
             reached.set()
-            go_on.wait(30)
+            go_on.wait(TIMEOUT)
         return ten_each(request)
 
     with serving(answer) as host:
         search = ("search", f"http-get:http://{host}/?q={{query}}", "forty.jsonl", "-o", "r.run")
         process = subprocess.Popen([sys.executable, "-m", "cranfield", *search], stderr=subprocess.DEVNULL)
-        assert reached.wait(30)
+        assert reached.wait(TIMEOUT)
         process.send_signal(signal.SIGKILL)
         process.wait()
         go_on.set()
@@ -304,12 +305,12 @@ def test_a_disk_that_fills_is_said_and_the_old_index_stays(engine: str, folder: 
     def limit() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, 10_000))
 
-    failed = subprocess.run(index, preexec_fn=limit, capture_output=True, text=True, timeout=60)
+    failed = subprocess.run(index, preexec_fn=limit, capture_output=True, text=True, timeout=TIMEOUT)
     assert failed.returncode == 2, failed.stderr
     assert failed.stderr.startswith("cranfield: ") and "mistake of ours" not in failed.stderr
     assert "Traceback" not in failed.stderr and "panicked" not in failed.stderr
     assert "2 topics" not in failed.stderr
     found = subprocess.run([*run, "search", "index", "topics.jsonl"], capture_output=True, text=True)
     assert found.stdout.startswith("1 Q0 a 1 ")
-    again = subprocess.run(index, capture_output=True, text=True, timeout=60)
+    again = subprocess.run(index, capture_output=True, text=True, timeout=TIMEOUT)
     assert again.returncode == 0 and "3,000 documents" in again.stderr

@@ -14,6 +14,7 @@ import cranfield as package
 from tests.cli.conftest import Cranfield
 from tests.lab.servers import Request, Response, serving
 from tests.lab.test_embeddings import Server, vector
+from tests.waiting import TIMEOUT
 
 DOCS = """{"_id": "a", "title": "Lamps", "text": "a red bicycle lamp"}
 {"_id": "b", "text": "bells"}
@@ -215,7 +216,7 @@ def test_a_disk_that_fills_leaves_what_was_got(folder: Path) -> None:
         def limit() -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (4_000, 4_000))
 
-        failed = subprocess.run(search, preexec_fn=limit, capture_output=True, text=True, timeout=60)
+        failed = subprocess.run(search, preexec_fn=limit, capture_output=True, text=True, timeout=TIMEOUT)
         assert failed.returncode == 2 and "many.small.npy: cannot be written: File too large." in failed.stderr
         assert "What was got is kept; the same command goes on from there." in failed.stderr
         assert 3 < len(server.asked) < 10
@@ -223,7 +224,7 @@ def test_a_disk_that_fills_leaves_what_was_got(folder: Path) -> None:
         kept = (len(part) - part.index(b"\n") - 1) // (16 + 4 * 4)  # the last one was cut short
         assert len(part) == 4000 and kept > 80
         server.asked = []
-        done = subprocess.run(search, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(search, capture_output=True, text=True, timeout=TIMEOUT)
         assert done.returncode == 0 and server.asked[0][0] == f"word{kept}"
         assert sum(map(len, server.asked[:-1])) == 200 - kept
 

@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -30,6 +30,7 @@ from cranfield import CranfieldError, Evaluator, InputError, read_qrels
 from cranfield.choices import ScoreType, Ties
 from cranfield.judged import Joining
 from cranfield.streamed import join_lines
+from tests.waiting import TIMEOUT, wait_until
 
 core = cranfield.core.core
 if core is None:
@@ -332,6 +333,16 @@ def test_of_many_runs_only_what_is_needed_is_kept(long_run: tuple[Path, Path]) -
         assert evaluator.scores(scored[:1]).unjudged() == evaluator.scores([evaluator.score(run)]).unjudged()
 
 
+def files_open_in(pid: int) -> set[str]:
+    """The names of the files that a process has open, on Linux."""
+    found = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(OSError):  # closed meanwhile
+            found.add(link.readlink().name)
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux says which files are open")
 def test_a_run_can_be_interrupted(tmp_path: Path) -> None:
     (tmp_path / "qrels").write_text("".join(f"{query} 0 d1 1\n" for query in range(2000)))
     with (tmp_path / "run").open("w") as file:
@@ -343,7 +354,7 @@ def test_a_run_can_be_interrupted(tmp_path: Path) -> None:
     listen = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
     pipe = subprocess.PIPE
     process = subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, preexec_fn=listen)
-    time.sleep(2)
+    wait_until(lambda: process.poll() is not None or "run" in files_open_in(process.pid))
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=20)
+    _, errors = process.communicate(timeout=TIMEOUT)
     assert (process.returncode, errors.strip()) == (130, "cranfield: interrupted.")

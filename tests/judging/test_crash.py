@@ -15,6 +15,7 @@ import pytest
 from cranfield.judging import Desk, JudgmentLog, Settings, open_log
 from cranfield.judging.events import state_of
 from tests.judging.forks import Forks
+from tests.waiting import wait_until
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 KILLS = 1000 if SOAK else 10
@@ -57,10 +58,7 @@ threads = [threading.Thread(target=judge, args=(f"judge{i}",), daemon=True) for 
 def killed(forks: Forks, out: Path, place: str, seed: int) -> list[list[str]]:
     """Judge for a moment and be killed; what was confirmed until then."""
     process = forks.start(JUDGING, out, place, str(seed), str(JUDGES))
-    end = time.monotonic() + 60
-    while not (out.exists() and out.stat().st_size):
-        assert time.monotonic() < end
-        time.sleep(0.002)
+    wait_until(lambda: out.exists() and out.stat().st_size)
     time.sleep(random.Random(seed).uniform(0, 0.25))  # under load
     code, wrong = forks.kill(process), Path(f"{out}.wrong")
     assert code in (-signal.SIGKILL, 0) and not wrong.stat().st_size, wrong.read_text()

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from cranfield.judging import DatabaseFull, Desk, JudgingError, JudgmentLog, export_qrels, open_log
 from cranfield.judging.database import APPLICATION, escaped, open_database, unescaped
 from tests.judging.conftest import with_pairs
+from tests.waiting import TIMEOUT
 
 
 @given(st.text(st.characters(exclude_categories=())))
@@ -112,7 +113,7 @@ def test_a_disk_that_fills_keeps_what_was_confirmed(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (size + 400_000, size + 400_000))
 
     done = subprocess.run(
-        [sys.executable, "-c", FILLING, str(file)], capture_output=True, text=True, preexec_fn=limit, timeout=60
+        [sys.executable, "-c", FILLING, str(file)], capture_output=True, text=True, preexec_fn=limit, timeout=TIMEOUT
     )
     *confirmed, last = done.stdout.splitlines()
     assert last.startswith("! ") and "not saved" in last and done.stderr == ""

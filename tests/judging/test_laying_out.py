@@ -13,6 +13,7 @@ import pytest
 from cranfield.judging import Desk, JudgmentLog, Settings, Trace, deal, open_log, order, progress
 from cranfield.judging.packet import places_of
 from tests.judging.conftest import judge_all, with_pairs
+from tests.waiting import TIMEOUT
 
 NAMES = ("ada", "bob", "cora")
 
@@ -129,11 +130,11 @@ def test_a_pair_that_somebody_judges_while_its_place_is_made_is_neither_lost_nor
         def slowly(at: Any) -> None:
             ada._order(at, Settings(), "1")
             is_made.set()
-            may_end.wait(20)
+            may_end.wait(TIMEOUT)
 
         thread = threading.Thread(target=log.write, args=(slowly,))
         thread.start()
-        is_made.wait(20)
+        assert is_made.wait(TIMEOUT)
         if is_undone:
             bob.undo()
             log.write(lambda at: at.run("DELETE FROM holds"))

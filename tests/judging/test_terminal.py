@@ -14,7 +14,6 @@ import sqlite3
 import struct
 import sys
 import termios
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -31,6 +30,7 @@ from cranfield.judging.sitting import Sitting
 from cranfield.judging.terminal import _filled, _wrapped, columns, judge_by_lines, laid_out, safe
 from cranfield.judging.texts import Marker, Texts, matches
 from cranfield.pooling.pool import Pool, write_pool
+from tests.waiting import wait_until
 
 TOPICS = [
     Topic("1", "flat tyres", "How do I mend a flat tyre?", "Repair is relevant.\nRacing is not."),
@@ -240,18 +240,19 @@ class Terminal:
         os.write(self.fd, keys.encode())
         return self.wait(until)
 
-    def wait(self, until: str, seconds: float = 20) -> str:
-        start, end = len(self.read), time.monotonic() + seconds
-        while until not in plain(self.read[start:]):
-            assert time.monotonic() < end, f"{until!r} did not come:\n{plain(self.read[start:])}"
+    def wait(self, until: str) -> str:
+        start = len(self.read)
+
+        def is_shown() -> bool:
             self._take()
+            return until in plain(self.read[start:])
+
+        wait_until(is_shown, lambda: f"{until!r} did not come:\n{plain(self.read[start:])}")
         return plain(self.read[start:])
 
     def ended(self) -> int:
         """The exit code."""
-        end = time.monotonic() + 20
-        while self._take():
-            assert time.monotonic() < end, f"it does not end:\n{plain(self.read[-2000:])}"
+        wait_until(lambda: not self._take(), lambda: f"it does not end:\n{plain(self.read[-2000:])}")
         code = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
         self.pid = 0
         return code

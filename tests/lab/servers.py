@@ -14,7 +14,6 @@ import struct
 import subprocess
 import tempfile
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,6 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.waiting import TIMEOUT
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """What it gets; `fault` may be drop (the connection is cut) or slow."""
+    """What it gets; `fault` may be drop (the connection is cut), cut (in the middle of the answer) or slow (no answer
+    before the client gives up)."""
 
     status: int = 200
     body: bytes = b""
@@ -77,14 +79,17 @@ def serving(answer: Answering, certificate: Path | None = None) -> Iterator[str]
                 self.close_connection = True
                 return
             if response.fault == "slow":
-                time.sleep(1)
+                self.connection.settimeout(TIMEOUT)
+                self.connection.recv(1)  # nothing: the client has closed the connection
+                self.close_connection = True
+                return
             self.send_response(response.status)
             for name, value in response.headers.items():
                 self.send_header(name, value)
             self.send_header("Content-Length", str(len(response.body) + (9 if response.fault == "cut" else 0)))
             self.end_headers()
             self.wfile.write(response.body)
-            self.close_connection = response.fault in ("cut", "slow")
+            self.close_connection = response.fault == "cut"
 
         do_GET = do_POST = do_PUT = do_DELETE = handle_one
 
@@ -177,7 +182,7 @@ def _as_user() -> list[str]:
 def _quietly(call: list[str], folder: Path) -> None:
     # a server that was started keeps a pipe open, a file does no harm
     with (folder / "said").open("a+") as said:
-        done = subprocess.run(call, stdout=said, stderr=said, stdin=subprocess.DEVNULL, cwd=folder, timeout=60)
+        done = subprocess.run(call, stdout=said, stderr=said, stdin=subprocess.DEVNULL, cwd=folder, timeout=TIMEOUT)
         said.seek(0)
         if done.returncode:
             raise NoPostgres(f"{Path(call[-1]).name}: {said.read()[-500:]}")

@@ -22,8 +22,9 @@ from cranfield.lab.http import RetryPolicy
 from cranfield.lab.index import build
 from cranfield.lab.vectors import read_vectors
 from tests.lab.servers import Request, Response, serving
+from tests.waiting import TIMEOUT
 
-QUICK = RetryPolicy(timeout=5, retries=3, first_pause=0.001)
+QUICK = RetryPolicy(timeout=TIMEOUT, retries=3, first_pause=0.001)
 
 
 def vector(text: str) -> list[float]:
@@ -111,7 +112,7 @@ def test_what_may_differ_next_time_is_asked_again(first: Response, tmp_path: Pat
 
 def test_a_wish_to_wait_is_respected(tmp_path: Path) -> None:
     slept: list[float] = []
-    retry = RetryPolicy(timeout=5, retries=2, first_pause=0.001, sleep=slept.append)
+    retry = RetryPolicy(timeout=TIMEOUT, retries=2, first_pause=0.001, sleep=slept.append)
     server = Server(lambda n, texts: Response(429, b"", {"Retry-After": "7"}) if n == 1 else None)
     with serving(server) as host:
         embed_documents(TEXTS[:1], str(tmp_path / "docs.npy"), endpoint(host, retry=retry))
@@ -200,13 +201,13 @@ def test_what_was_got_is_kept_and_not_asked_for_again(status: int | str, tmp_pat
         500: Response(500, b"out of memory"),
         400: Response(400, b"text too long"),
     }[status]
-    retry = RetryPolicy(timeout=0.2, retries=1, first_pause=0.001)
+    retry = RetryPolicy(timeout=1.0 if status == "timeout" else TIMEOUT, retries=1, first_pause=0.001)
     server = Server(lambda n, texts: wrong if "text 2" in texts else None)
     path = str(tmp_path / "docs.npy")
     with serving(server) as host:
         with pytest.raises(CranfieldError) as caught:
             embed_documents(TEXTS, path, endpoint(host, retry=retry))
-        says = {"timeout": "no answer within 0.2 s", "broken": "the answer is not JSON"}.get(
+        says = {"timeout": "no answer within 1 s", "broken": "the answer is not JSON"}.get(
             str(status), f"answered {status}"
         )
         assert says in str(caught.value)

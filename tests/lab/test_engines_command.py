@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -66,12 +65,10 @@ def test_a_program_that_fails_is_quoted_with_its_last_lines_but_not_its_argument
 
 
 def test_a_program_that_hangs_is_ended_with_all_that_it_started(folder: Path) -> None:
-    start = time.monotonic()
     with pytest.raises(SearchFailed, match="sleep: no answer within 0.2 s"):
-        open_engine("command:sleep {query}", Options(timeout=0.2)).search({"1": "30"})
+        open_engine("command:sleep {query}", Options(timeout=0.2)).search({"1": "3600"})
     with pytest.raises(SearchFailed, match="no answer within 0.2 s"):
-        open_engine("shell:sleep {query} | cat", Options(timeout=0.2)).search({"1": "30"})
-    assert time.monotonic() - start < 5
+        open_engine("shell:sleep {query} | cat", Options(timeout=0.2)).search({"1": "3600"})
 
 
 def test_output_that_cannot_be_read_is_shown(folder: Path) -> None:

@@ -14,6 +14,7 @@ from cranfield.lab.engines import EngineError, Options, SearchFailed, elastic, o
 from cranfield.lab.engines.elastic import Elastic
 from cranfield.lab.http import RetryPolicy
 from tests.lab.servers import FakeElastic, Request, Response, self_signed, serving
+from tests.waiting import TIMEOUT
 
 DOCS = [
     Document("a", "a red bicycle lamp"),
@@ -21,7 +22,7 @@ DOCS = [
     Document("c", "steam engine"),
 ]
 PAUSES: list[float] = []
-QUICK = RetryPolicy(timeout=0.3, retries=3, sleep=PAUSES.append)
+QUICK = RetryPolicy(timeout=TIMEOUT, retries=3, sleep=PAUSES.append)
 
 
 @pytest.fixture
@@ -98,7 +99,7 @@ def test_every_request_survives_one_accident(fault: str) -> None:
         server = FakeElastic()
         server.faults.extend([""] * hit + [fault])
         with serving(server) as host:
-            quick = RetryPolicy(timeout=0.2 if fault == "slow" else 5, retries=2, sleep=lambda _: None)
+            quick = RetryPolicy(timeout=1.0 if fault == "slow" else TIMEOUT, retries=2, sleep=lambda _: None)
             engine = Elastic("elasticsearch", f"http://{host}/bicycles", retry=quick)
             assert engine.index(DOCS).documents == 3
             assert engine.search({"1": "bicycle lamp"}).to_dict() == wanted

@@ -6,6 +6,7 @@ import json
 import pickle
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -22,8 +23,9 @@ from cranfield.lab.engines.templates import filled_arguments, filled_json, fille
 from cranfield.lab.http import Client, RetryPolicy, ServerError
 from cranfield.lab.secrets import mask_url, parse_header
 from tests.lab.servers import Answering, Request, Response, serving
+from tests.waiting import TIMEOUT
 
-QUICK = RetryPolicy(timeout=0.3, retries=2, sleep=lambda _: None)
+PATIENT = RetryPolicy(timeout=TIMEOUT, retries=2, sleep=lambda _: None)
 HITS = {"hits": [{"id": "a", "score": 2.5}, {"id": 7, "score": 1}]}
 Making = Callable[..., Endpoint]
 
@@ -48,10 +50,14 @@ def made() -> Iterator[Making]:
     with ExitStack() as open_ones:
 
         def make(
-            server: Scripted, method: str = "GET", path: str = "/s?q={query}&k={depth}", **options: Any
+            server: Scripted,
+            method: str = "GET",
+            path: str = "/s?q={query}&k={depth}",
+            retry: RetryPolicy = PATIENT,
+            **options: Any,
         ) -> Endpoint:
             host = open_ones.enter_context(serving(server))
-            endpoint = Endpoint(method, f"http://{host}{path}", Options(**options), QUICK)
+            endpoint = Endpoint(method, f"http://{host}{path}", Options(**options), retry)
             return open_ones.enter_context(closing(endpoint))
 
         yield make
@@ -106,7 +112,7 @@ def test_a_body_is_posted_as_json(made: Making) -> None:
 def test_an_answer_that_is_none_is_said(made: Making, response: Response, says: str) -> None:
     server = Scripted(response)
     with pytest.raises(SearchFailed) as caught:
-        made(server).search({"1": "lamp"})
+        made(server, retry=replace(PATIENT, timeout=0.3) if response.fault == "slow" else PATIENT).search({"1": "lamp"})
     assert says in str(caught.value) and len(caught.value.found) == 0 and list(caught.value.failed) == ["1"]
     assert pickle.loads(pickle.dumps(caught.value)).failed == caught.value.failed
 
@@ -115,7 +121,7 @@ def test_a_failure_is_tried_again_with_growing_pauses_that_the_server_may_prolon
     pauses: list[float] = []
     server = Scripted(Response(503), Response(429, headers={"Retry-After": "7"}), Response(500), Response.of(HITS))
     endpoint = made(server)
-    endpoint.client.retry = RetryPolicy(1, 5, sleep=pauses.append)
+    endpoint.client.retry = RetryPolicy(TIMEOUT, 5, sleep=pauses.append)
     assert len(endpoint.search({"1": "lamp"})) == 2
     first, second, third = pauses
     assert 0.25 <= first <= 0.5 and second == 7 and 1 <= third <= 2
@@ -211,7 +217,7 @@ def test_requests_go_to_the_server_itself_with_the_headers_given(made: Making, m
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     server = Scripted(Response(200, json.dumps(HITS).encode(), {"Set-Cookie": "a=b"}))
     with serving(server) as host:
-        client = Client(f"http://me:s3cret@{host}", {"authorization": "Bearer t0ken", "X-Team": "caf\xe9"}, QUICK)
+        client = Client(f"http://me:s3cret@{host}", {"authorization": "Bearer t0ken", "X-Team": "caf\xe9"}, PATIENT)
         for target in ("/a%2Fb?q=%C3%A9", "/"):
             client.request("GET", target)
         client.close()

@@ -24,6 +24,7 @@ from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.costs import cost_of
 from cranfield.lab.engines import Engine, Options, SearchFailed, ask_each, engine_url, open_engine, sqlite, tantivy
 from cranfield.lab.systems import query_text
+from tests.waiting import TIMEOUT
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 DOCS = [
@@ -213,7 +214,7 @@ def test_a_process_that_is_killed_leaves_what_the_next_goes_on_from(name: str, t
         call = [sys.executable, "index.py", f"{name}:{place}"]
         return subprocess.Popen(call, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
-    _, whole = start("whole").communicate(timeout=60)[0].split("\n", 1)
+    _, whole = start("whole").communicate(timeout=TIMEOUT)[0].split("\n", 1)
     rng = random.Random(4)
     for _ in range(20 if SOAK else 2):
         process = start("index")
@@ -222,7 +223,7 @@ def test_a_process_that_is_killed_leaves_what_the_next_goes_on_from(name: str, t
         time.sleep(rng.uniform(0.05, 0.4))
         process.send_signal(signal.SIGKILL)
         process.communicate()
-    out, err = start("index").communicate(timeout=60)
+    out, err = start("index").communicate(timeout=TIMEOUT)
     resumed, found = out.split("\n", 1)
     assert not err and found == whole and int(resumed) % 200 == 0
 

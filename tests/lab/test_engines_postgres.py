@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -169,8 +170,9 @@ def test_a_connection_that_broke_is_made_anew(server: str, engine: Postgres) -> 
 
 
 def test_a_search_that_takes_too_long_is_ended(server: str) -> None:
+    with closing(open_engine(f"{server}?table=slow")) as filled:
+        filled.index(DOCS)
     engine = open_engine(f"{server}?table=slow", Options(timeout=0.3))
-    engine.index(DOCS)
     with psycopg.connect(server) as other:
         other.execute("LOCK TABLE slow IN ACCESS EXCLUSIVE MODE")
         with pytest.raises(SearchFailed, match="no answer within 0.3 s"):

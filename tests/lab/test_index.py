@@ -18,6 +18,7 @@ from cranfield.collection import Document
 from cranfield.errors import InputError
 from cranfield.lab import index as module
 from cranfield.lab.index import ARRAYS, Index, build
+from tests.waiting import TIMEOUT
 
 DOCS = [
     Document("a", "A wheel, two wheels and a frame", title="Wheels"),
@@ -137,7 +138,7 @@ def test_a_disk_that_fills_is_said_in_words_and_the_old_index_stays(tmp_path: Pa
         resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
 
     run = [sys.executable, "-c", SAVE, str(tmp_path / "index")]
-    said = subprocess.run(run, preexec_fn=limit, capture_output=True, text=True, timeout=60)
+    said = subprocess.run(run, preexec_fn=limit, capture_output=True, text=True, timeout=TIMEOUT)
     assert said.stdout == f"{tmp_path / 'index'}: cannot be written: File too large.\n" and not said.stderr
     assert Index.open(tmp_path / "index").docs == tuple(doc.id for doc in DOCS)
     assert os.listdir(tmp_path) == ["index"]

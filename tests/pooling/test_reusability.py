@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -137,15 +136,11 @@ def test_leaving_out_the_runs_of_dl19_one_by_one_and_by_group_is_what_naive_reco
 
 
 @pytest.mark.parametrize(("runs", "topics", "depth"), [(100, 250, 100) if SOAK else (7, 9, 12)])
-def test_many_runs_are_left_out_within_a_minute_and_as_naive_recomputation_has_it(
-    runs: int, topics: int, depth: int
-) -> None:
+def test_many_runs_are_left_out_as_naive_recomputation_has_it(runs: int, topics: int, depth: int) -> None:
     made = list(made_up_runs(runs, topics, depth, seed=3))
     qrels = judged_pool(made, seed=3)
     pooled = PooledRuns.of(qrels, made, depth=depth)
-    started = time.process_time()
     found = leave_out(pooled, ["nDCG@10", "AP"])
-    assert time.process_time() - started < 60
     assert sum(side.judgments for side in found.runs) > runs
     tops = tops_of(made, depth)
     for r in (0, runs - 1):

@@ -37,6 +37,7 @@ from cranfield.scores import evaluate
 from cranfield.stats.compare import Comparison, compare, leaderboard
 from cranfield.stats.design import smallest_difference, topics_needed
 from cranfield.stats.multiple import randomised_tukey
+from tests.waiting import TIMEOUT
 
 ODD = "50 % of a_b & $x^2 {~#\\} [<|>] é"
 
@@ -254,7 +255,7 @@ def compile_latex(text: str, folder: Path) -> None:
     (folder / "table.tex").write_text(document)
     for command in (["pdflatex", "-interaction=nonstopmode", "-halt-on-error"], ["tectonic"]):
         if shutil.which(command[0]):
-            done = subprocess.run([*command, "table.tex"], cwd=folder, capture_output=True, text=True, timeout=300)
+            done = subprocess.run([*command, "table.tex"], cwd=folder, capture_output=True, text=True, timeout=TIMEOUT)
             assert done.returncode == 0, done.stdout[-2000:]
             return
 

@@ -43,6 +43,7 @@ from cranfield.report.plots import KINDS
 from cranfield.report.plots.theme import DARK
 from cranfield.scores import Evaluator, Scores, evaluate
 from cranfield.stats.compare import compare
+from tests.waiting import TIMEOUT
 
 HERE = Path(page_package.__file__).parent
 EXAMPLE = HERE.parents[1] / "example"
@@ -528,7 +529,7 @@ def opened(folder: Path, made: Report, script: str = "") -> tuple[str, list[str]
         [browser, *flags, "--window-size=1280,900", "--dump-dom", file.as_uri()],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=TIMEOUT,
         env={**os.environ, "HOME": str(folder)},
     )
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]

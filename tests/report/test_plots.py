@@ -35,6 +35,7 @@ from cranfield.report.plots.theme import COLOURS, GROUND, INK, QUIET, wrapped
 from cranfield.report.plots.values import rounded, shown
 from cranfield.scores import Evaluator, Scores, evaluate
 from cranfield.stats.correlation import kendall_tau
+from tests.waiting import TIMEOUT
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 EXAMPLE = Path(plots.__file__).parents[2] / "example"
@@ -903,7 +904,7 @@ def test_a_page_draws_in_a_browser_without_a_network(kind: str, tmp_path: Path, 
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
     logged = ["--enable-logging=stderr", "--virtual-time-budget=5000", f"--user-data-dir={tmp_path / 'profile'}"]
     command = [browser, *options, *logged, "--dump-dom", (tmp_path / "page.html").as_uri()]
-    done = subprocess.run(command, text=True, capture_output=True, timeout=90)
+    done = subprocess.run(command, text=True, capture_output=True, timeout=TIMEOUT)
     assert 'class="marks"' in done.stdout and "CONSOLE" not in done.stderr, done.stderr
 
 

@@ -27,6 +27,7 @@ from cranfield.report.pool_page.data import as_json, content
 from cranfield.report.pool_page.findings import findings
 from cranfield.report.pool_page.text import as_text
 from cranfield.scores import evaluate
+from tests.waiting import TIMEOUT
 
 drawn = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert-python is not installed")
 EXAMPLE = Path(str(files("cranfield") / "example"))
@@ -163,7 +164,7 @@ def test_a_browser_draws_every_picture_offline_without_a_complaint(example: Diag
         + [(tmp_path / "pool.html").as_uri()],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=TIMEOUT,
         env={**os.environ, "HOME": str(tmp_path)},
     )
     assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import subprocess
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -48,9 +47,6 @@ def spark() -> Iterator[Any]:
             session.stop()
             gateway.shutdown()
             process.stdin.close()
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.kill()
+            process.wait()
             gc.collect()  # sockets that pyspark leaves open are not for others to trip over

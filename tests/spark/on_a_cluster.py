@@ -21,6 +21,7 @@ from cranfield.measures import all_measures  # noqa: E402
 from cranfield.spark import compare, evaluate  # noqa: E402
 from tests.measures.cases import COLUMNS, full_case  # noqa: E402
 from tests.spark.spark_frames import BRIEF, ENVIRONMENT, qrels_frame, run_frame, values_of  # noqa: E402
+from tests.waiting import wait_until  # noqa: E402
 
 os.environ.update(ENVIRONMENT)
 SCHEMA = ", ".join(f"{name} {'double' if name == 'grade' else 'string'}" for name in COLUMNS)
@@ -102,12 +103,12 @@ def slowly(session) -> None:
 
 def executors_of(context, expected: int) -> int:
     """How many executors there are; on a busy machine it takes a while until one has come, or is missed."""
-    for _ in range(600):
-        number = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # one of them is the driver
-        if number == expected:
-            break
-        time.sleep(0.1)
-    return number
+
+    def number() -> int:
+        return context._jsc.sc().getExecutorMemoryStatus().size() - 1  # one of them is the driver
+
+    wait_until(lambda: number() == expected, lambda: f"{number()} executors, expected {expected}")
+    return number()
 
 
 def _tell_when_running(tracker) -> None:

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.waiting import TIMEOUT
+
 # a Java that lives for a minute or two has no time to optimise
 BRIEF = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 # Spark's Python is this one, and nothing listens but on loopback
@@ -81,7 +83,7 @@ def local_values(scores: Any) -> dict[tuple[str, str, str], float]:
 
 
 def run_command(*command: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """A command that has ended, with all that it started, after three minutes at most."""
+    """A command that has ended, with all that it started."""
     with subprocess.Popen(
         command,
         text=True,
@@ -91,7 +93,7 @@ def run_command(*command: str, **environment: str) -> subprocess.CompletedProces
         start_new_session=True,
     ) as process:
         try:
-            out, err = process.communicate(timeout=180)
+            out, err = process.communicate(timeout=TIMEOUT)
         finally:
             end_group(process)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
@@ -103,4 +105,4 @@ def end_group(process: subprocess.Popen[Any]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
         pass
-    process.wait(30)
+    process.wait(TIMEOUT)

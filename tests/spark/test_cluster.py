@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from cranfield.measures import all_measures
 from cranfield.stats.paired import t_test
 from tests.measures.cases import full_case
 from tests.spark.spark_frames import ENVIRONMENT, end_group, local_values, require_spark, run_command
+from tests.waiting import TIMEOUT, wait_until
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "src" / "cranfield" / "example"
@@ -63,11 +63,10 @@ class Cluster:
 
     def _wait_for(self, name: str, text: str) -> None:
         log = self.folder / f"{name}.log"
-        for _ in range(600):
-            if text in log.read_text(errors="replace"):
-                return
-            time.sleep(0.1)
-        raise AssertionError(f"{name} did not start:\n{log.read_text(errors='replace')}")
+        wait_until(
+            lambda: text in log.read_text(errors="replace"),
+            lambda: f"{name} did not start:\n{log.read_text(errors='replace')}",
+        )
 
     def stop(self) -> None:
         for process in self.processes.values():
@@ -94,7 +93,7 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
 
 
 def drive(folder: Path, *arguments: str, on_running: Any = None) -> dict[str, Any]:
-    """What the driver reports, within some minutes."""
+    """What the driver reports."""
     command = [sys.executable, "-m", "tests.spark.on_a_cluster", *arguments]
     found: dict[str, Any] = {}
     with (
@@ -103,7 +102,7 @@ def drive(folder: Path, *arguments: str, on_running: Any = None) -> dict[str, An
             command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True
         ) as driver,
     ):
-        patience = threading.Timer(400, end_group, [driver])
+        patience = threading.Timer(TIMEOUT, end_group, [driver])
         patience.start()
         try:
             assert driver.stdout is not None
@@ -112,7 +111,7 @@ def drive(folder: Path, *arguments: str, on_running: Any = None) -> dict[str, An
                     on_running()
                 elif line.startswith("{"):
                     found |= json.loads(line)
-            driver.wait(30)
+            driver.wait(TIMEOUT)
         finally:
             patience.cancel()
             end_group(driver)
@@ -144,7 +143,7 @@ def test_a_cluster_has_the_same_bits_and_goes_on_without_a_killed_worker(cluster
 
     found = drive(tmp_path, cluster.master, "every", "slow", on_running=kill)
     check_every_measure(found)
-    assert cluster.processes["worker1"].wait(30) == -signal.SIGKILL
+    assert cluster.processes["worker1"].wait(TIMEOUT) == -signal.SIGKILL
     assert found["executors"] == [2, 1]
     case = full_case(3, queries=60, least=1, scores=None)
     local = evaluate(grades_of(case.rows), {"run": case.run}, ["nDCG@10", "AP"])

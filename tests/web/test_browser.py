@@ -17,8 +17,6 @@ from cranfield.web.app import make_app
 from cranfield.workspace import open_workspace
 from tests.web.conftest import EVIL, PASSWORD, QUICK, make_folder, room_in, serving
 
-WAIT = 30_000
-
 
 @contextmanager
 def tab(chromium: Any, intercepts: bool = False, **given: Any) -> Iterator[Any]:
@@ -31,7 +29,6 @@ def tab(chromium: Any, intercepts: bool = False, **given: Any) -> Iterator[Any]:
     if intercepts:
         context.route("**/never-asked-for", lambda route: route.abort())
     page = context.new_page()
-    page.set_default_timeout(WAIT)
     page.wrong = []
     page.on("console", lambda said: page.wrong.append(said.text) if said.type in ("error", "warning") else None)
     page.on("pageerror", lambda error: page.wrong.append(str(error)))

@@ -38,11 +38,9 @@ def shown_doc(page: Any) -> str:
     return str(page.locator("#document .id").inner_text())
 
 
-def said(page: Any, text: str, timeout: float = 60_000) -> None:
+def said(page: Any, text: str) -> None:
     """Wait until something is said."""
-    page.wait_for_function(
-        "text => document.querySelector('.said')?.textContent.includes(text)", arg=text, timeout=timeout
-    )
+    page.wait_for_function("text => document.querySelector('.said')?.textContent.includes(text)", arg=text)
 
 
 def judge_offline(page: Any, keys: str) -> list[tuple[str, float]]:

@@ -24,11 +24,14 @@ from cranfield.web.connections import KEPT, MORE, Pooled, pooled
 from tests.judging.conftest import place as place
 from tests.judging.conftest import with_pairs
 from tests.lab import servers
+from tests.waiting import TIMEOUT, wait_until
 from tests.web.conftest import client_of, room_in, serving, with_token
 
 
 @contextmanager
-def log_of(place: str, kept: int = 3, more: int = 2, patience: float = 30.0) -> Iterator[tuple[JudgmentLog, set[Any]]]:
+def log_of(
+    place: str, kept: int = 3, more: int = 2, patience: float = TIMEOUT
+) -> Iterator[tuple[JudgmentLog, set[Any]]]:
     """A log with a pool, and the connections that are open."""
     database = open_database(place)
     connect, is_open = database.connect, set()
@@ -213,7 +216,9 @@ def restarted() -> Iterator[tuple[str, Any]]:
 
         def restart(mode: str) -> None:
             call = [*servers._as_user(), control, "-D", data, "-w", "-m", mode, "-l", f"{data}/log", "restart"]
-            subprocess.run(call, check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, cwd="/", timeout=60)
+            subprocess.run(
+                call, check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, cwd="/", timeout=TIMEOUT
+            )
 
         yield url, restart
 
@@ -279,13 +284,17 @@ def test_an_idle_server_does_not_notice_that_postgresql_was_started_anew(restart
 
 def trying(work: Any) -> Any:
     """What a page does: the same again, until the database answers."""
-    end = time.monotonic() + 30
-    while True:
+    found: list[Any] = []
+
+    def has_answered() -> bool:
         try:
-            return work()
+            found.append(work())
         except DatabaseBusy:
-            assert time.monotonic() < end
-            time.sleep(0.05)
+            return False
+        return True
+
+    wait_until(has_answered)
+    return found[0]
 
 
 # Without SQLAlchemy

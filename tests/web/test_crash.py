@@ -29,6 +29,7 @@ from cranfield.web.app import make_app
 from cranfield.web.security import Doors
 from cranfield.web.site import Served, Site
 from tests.judging.forks import Forks
+from tests.waiting import TIMEOUT, wait_until
 from tests.web.conftest import PASSWORD, QUICK, client_of, make_folder, room_in, serving, with_token
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
@@ -93,10 +94,10 @@ class QuickServer(Server):
         """Begin again after a kill."""
         self._out.unlink(missing_ok=True)
         self._child = self._forks.start(SERVING, self._out, *self._call)
-        end = time.monotonic() + 60
-        while not (self._out.exists() and self._out.read_bytes().startswith(b"http://")):
-            assert time.monotonic() < end, Path(f"{self._out}.wrong").read_text()
-            time.sleep(0.002)
+        wait_until(
+            lambda: self._out.exists() and self._out.read_bytes().startswith(b"http://"),
+            lambda: Path(f"{self._out}.wrong").read_text(),
+        )
 
     def kill(self) -> None:
         if self._child is None:
@@ -155,7 +156,7 @@ class Judge:
         while True:
             try:
                 if self._line is None:
-                    self._line = http.client.HTTPConnection("127.0.0.1", self._port, timeout=30)
+                    self._line = http.client.HTTPConnection("127.0.0.1", self._port, timeout=TIMEOUT)
                 self._line.request("POST", f"/api/judging{path}", body, self._headers)
                 answer = self._line.getresponse()
                 content = answer.read()
@@ -228,7 +229,7 @@ def kill_under_load(server: QuickServer, judges: list[Judge], seed: int) -> None
     for judge in judges:
         judge.is_over = True
     for judge, thread in zip(judges, threads, strict=True):
-        thread.join(30)
+        thread.join(TIMEOUT)
         judge.close()
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -13,9 +12,9 @@ from cranfield.web.app import make_app
 from cranfield.web.judge.documents import TOO_MUCH, as_shown, framed, page_of
 from cranfield.web.judge.simplified import DEEPEST, MOST_MARKUP, MOST_TAGS, simplified
 from cranfield.workspace import open_workspace
+from tests.waiting import TIMEOUT
 from tests.web.conftest import client_of, make_folder, room_in, serving, with_token
 
-SLOW = 20.0  # seconds; what follows takes about one, and took minutes or hours where time is quadratic
 EVIL = {
     "comments": "<!---->",
     "tags that do not end": "<a",
@@ -41,21 +40,18 @@ def document(text: str) -> Document:
 
 
 @pytest.mark.parametrize("name", EVIL)
-def test_no_document_takes_long(name: str) -> None:
+def test_documents_are_shown_in_linear_time(name: str) -> None:
+    """If time were quadratic, this would take minutes or hours."""
     text = f"<p>{EVIL[name] * 40_000}<x>hello"
-    begun = time.perf_counter()
     shown = as_shown(document(text))
     html = framed(text)
     assert shown is not None and html.startswith("<!DOCTYPE html>")
-    assert time.perf_counter() - begun < SLOW
 
 
-def test_thousands_of_attributes_take_no_longer() -> None:
-    begun = time.perf_counter()
+def test_thousands_of_attributes_are_shown_in_linear_time() -> None:
     assert "<p>so</p>" in framed("<p " + " ".join(f"a{i}=1" for i in range(100_000)) + ">so")
     marks = "".join(f"<b title={i}>" for i in range(20_000))
     framed(f"<p>{marks}" + "<p>so" * 20_000)
-    assert time.perf_counter() - begun < SLOW
 
 
 @pytest.mark.parametrize(
@@ -114,20 +110,20 @@ def test_nobody_waits_while_a_document_is_looked_at(tmp_path: Any, monkeypatch: 
 
     def slow(markup: str) -> str:
         begun.set()
-        assert go_on.wait(60)
+        assert go_on.wait(TIMEOUT)
         return framed(markup)
 
     monkeypatch.setattr("cranfield.web.judge.judging.framed", slow)
     app = make_app(open_workspace(folder), room=room, explores=False)
-    with serving(app) as address, httpx.Client(base_url=address, timeout=60) as client:
+    with serving(app) as address, httpx.Client(base_url=address, timeout=TIMEOUT) as client:
         client.headers["x-csrf-token"] = client.get("/api/session").json()["csrf"]
         item = client.post("/api/judging/next", json={}).json()["item"]
         found: list[Any] = []
         at = {"query": "1", "place": item["place"]}
         url = f"{address}/judge/document"
-        thread = threading.Thread(target=lambda: found.append(httpx.get(url, params=at, timeout=90)))
+        thread = threading.Thread(target=lambda: found.append(httpx.get(url, params=at, timeout=TIMEOUT)))
         thread.start()
-        assert begun.wait(60)
+        assert begun.wait(TIMEOUT)
         assert client.get("/api/session").status_code == 200 and not found
         go_on.set()
         thread.join()
@@ -135,11 +131,9 @@ def test_nobody_waits_while_a_document_is_looked_at(tmp_path: Any, monkeypatch: 
     room.close()
 
 
-def test_a_document_of_comments_is_shown_at_once(tmp_path: Any) -> None:
+def test_a_document_of_comments_is_shown(tmp_path: Any) -> None:
     documents = [{"id": "redos", "text": "<!---->" * 280 + "<x>hello"}]
     room = room_in(make_folder(tmp_path / "w", pairs={"1": ["redos"]}, documents=documents))
     client = with_token(client_of(make_app(room=room)))
-    begun = time.perf_counter()
     assert not client.post("/api/judging/next", json={}).json()["item"]["document"]["is_page"]
-    assert time.perf_counter() - begun < SLOW
     room.close()

@@ -19,6 +19,7 @@ from cranfield.web.app import make_app
 from cranfield.web.judge.room import Room
 from cranfield.web.serving import set_up
 from cranfield.workspace import Adaptive, open_workspace
+from tests.waiting import TIMEOUT
 from tests.web.conftest import DOCUMENTS, client_of, judge_all, make_folder, room_in, signed_in, with_token
 
 
@@ -220,7 +221,7 @@ def test_without_an_index_one_is_made_to_search_in(folder: Path) -> None:
         assert alone.get("/api/judging").json()["search"]
         early = alone.post("/api/judging/search", json={"query": "1", "words": "big tyre"})
         assert early.status_code == 503 and "still being made" in early.json()["error"]
-        finder_of(room).wait(60)
+        finder_of(room).wait(TIMEOUT)
         assert search_for(alone, "big tyre")[0] == "page"
         assert [event.kind for event in room.log.events()] == ["search"]  # what found nothing yet is none
         assert room.notes == []
@@ -231,7 +232,7 @@ def test_without_an_index_one_is_made_to_search_in(folder: Path) -> None:
     (folder / "documents.jsonl").write_text(json.dumps({"id": "new", "text": "zebra crossing"}) + "\n")
     with opened_room(folder) as (room, alone):  # other documents, another index, and the old one goes
         finder_of(room).begin()
-        finder_of(room).wait(60)
+        finder_of(room).wait(TIMEOUT)
         assert search_for(alone, "zebra") == ["new"]
     assert len(list((folder / ".cranfield" / "search").iterdir())) == 1
 
@@ -239,14 +240,14 @@ def test_without_an_index_one_is_made_to_search_in(folder: Path) -> None:
 def test_a_served_workbench_begins_to_make_the_index_by_itself(folder: Path) -> None:
     room = room_in(folder)
     with client_of(make_app(room=room, alone="ada")):
-        finder_of(room).wait(60)
+        finder_of(room).wait(TIMEOUT)
     assert [(place / "index.json").exists() for place in (folder / ".cranfield" / "search").iterdir()] == [True]
 
 
 def test_a_server_that_ends_leaves_no_half_made_index(folder: Path) -> None:
     with opened_room(folder) as (room, _):
         finder_of(room).begin()
-    finder_of(room).wait(60)
+    finder_of(room).wait(TIMEOUT)
     assert all((place / "index.json").exists() for place in (folder / ".cranfield" / "search").glob("*"))
 
 
@@ -274,7 +275,7 @@ def test_an_index_that_cannot_be_made_or_read_says_so(folder: Path) -> None:
     with opened_room(folder) as (room, alone):
         (folder / "documents.jsonl").unlink()  # after its texts were taken up
         finder_of(room).begin()
-        finder_of(room).wait(60)
+        finder_of(room).wait(TIMEOUT)
         assert not alone.get("/api/judging").json()["search"]
         assert "could not be made" in room.notes[0] and "documents.jsonl" in room.notes[0]
 
@@ -283,7 +284,7 @@ def test_a_damaged_index_is_made_anew(folder: Path) -> None:
     for _ in range(2):
         with opened_room(folder) as (room, alone):
             finder_of(room).begin()
-            finder_of(room).wait(60)
+            finder_of(room).wait(TIMEOUT)
             assert search_for(alone, "big tyre")[0] == "page"
         (made,) = (folder / ".cranfield" / "search").iterdir()
         (made / "lengths.npy").write_bytes(b"")

@@ -22,6 +22,7 @@ from cranfield.errors import CranfieldError
 from cranfield.judging.database import open_database
 from cranfield.web.accounts import Accounts
 from cranfield.web.serving import listening, set_up
+from tests.waiting import TIMEOUT
 from tests.web.conftest import PASSWORD, QUICK, client_of, make_folder
 
 
@@ -40,14 +41,14 @@ def test_it_serves_until_it_is_interrupted(folder: Path) -> None:
         assert page.status == 200
         assert "server" not in {name.lower() for name in page.headers}
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=TIMEOUT)
     assert "Ctrl-C ends it" in said and "Traceback" not in said
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_any_other_address_demands_accounts(folder: Path, host: str) -> None:
     process = cranfield("serve", str(folder), "--host", host, "--port", "0")
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=TIMEOUT)
     if "there is no such address" in said or "Cannot assign" in said or "not supported" in said:
         pytest.skip(f"{host} is not to be had here")
     assert process.returncode == 2
@@ -65,7 +66,7 @@ def test_a_coordinator_gets_a_link_and_the_server_starts(folder: Path) -> None:
     assert refused.value.code == 401
     refused.value.close()
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=TIMEOUT)
     assert "passwords go over the network in the open" in said
 
 
@@ -138,7 +139,7 @@ def test_it_does_not_start_without_the_files_it_is_to_show(tmp_path: Path, missi
     (tmp_path / "a.run").write_text("1 Q0 a 1 1 a\n")
     (tmp_path / missing).unlink()
     process = cranfield("serve", "--port", "0", "--qrels", str(tmp_path / "qrels"), str(tmp_path / "a.run"))
-    printed, said = process.communicate(timeout=20)
+    printed, said = process.communicate(timeout=TIMEOUT)
     assert process.returncode == 2 and missing in said and "Traceback" not in said and not printed
 
 
@@ -170,9 +171,9 @@ def test_it_can_be_served_by_https(folder: Path, tmp_path: Path) -> None:
     with urllib.request.urlopen(f"{address}sign-in", context=trusted) as page:
         assert "; Secure" in page.headers["set-cookie"]
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=20)
+    process.communicate(timeout=TIMEOUT)
     wrong = cranfield("serve", str(folder), "--port", "0", "--certificate", "no", "--key", "no")
-    _, said = wrong.communicate(timeout=20)
+    _, said = wrong.communicate(timeout=TIMEOUT)
     assert wrong.returncode == 2 and "cannot be used" in said
 
 

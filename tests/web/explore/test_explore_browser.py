@@ -12,6 +12,7 @@ import pytest
 from cranfield.web import make_app
 from cranfield.web.explore import pooling, visiting
 from cranfield.workspace import open_workspace
+from tests.waiting import TIMEOUT
 from tests.web.conftest import serving
 from tests.web.explore.conftest import lay_out
 
@@ -201,7 +202,7 @@ def test_a_page_that_is_not_complete_completes_itself(
     going, leave_out = threading.Event(), pooling.leave_out
 
     def slowly(*given: Any, **options: Any) -> Any:
-        going.wait(30)
+        going.wait(TIMEOUT)
         return leave_out(*given, **options)
 
     monkeypatch.setattr(pooling, "leave_out", slowly)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +24,7 @@ from cranfield.web.explore.packing import pack, unpack
 from cranfield.web.explore.rankings import Ranking, Rankings, packed, packed_plain
 from cranfield.web.site import Served
 from cranfield.workspace import open_workspace
+from tests.waiting import TIMEOUT
 from tests.web.explore.conftest import EXAMPLE, RUNS, lay_out
 
 IDS = st.text(alphabet="abc/<é \udcff", min_size=1, max_size=6).filter(lambda text: text.strip() == text)
@@ -255,24 +255,24 @@ def test_the_same_work_is_done_once_and_who_is_impatient_is_told_how_far_it_is()
             times.append(1)
             if len(times) == 2:
                 job.so_far = "two of three"
-                going.wait(5)
+                going.wait(TIMEOUT)
         return "done"
 
     with pytest.raises(NotYet) as told:
         jobs.result("key", work, 0.05)
     assert told.value.of == 3 and told.value.what == "things" and told.value.so_far == "two of three"
     going.set()
-    assert jobs.result("key", work, 5) == "done" and len(times) == 3
+    assert jobs.result("key", work, TIMEOUT) == "done" and len(times) == 3
 
 
 def test_work_that_fails_is_tried_again() -> None:
     jobs, times = Jobs(), []
 
     def work(job: Job) -> None:
-        times.append(time.time())
+        times.append(1)
         raise ValueError("no")
 
     for _ in range(2):
         with pytest.raises(ValueError, match="no"):
-            jobs.result("key", work, 5)
+            jobs.result("key", work, TIMEOUT)
     assert len(times) == 2

@@ -6,7 +6,6 @@ import math
 import os
 import re
 import threading
-import time
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from cranfield.web.explore import NAV, PAGES, openapi, pooling, visiting
 from cranfield.web.explore.visiting import Explorer
 from cranfield.web.site import Served, User
 from cranfield.workspace import open_workspace
+from tests.waiting import TIMEOUT, wait_until
 from tests.web.conftest import client_of
 from tests.web.explore.conftest import EXAMPLE, RUNS, lay_out
 
@@ -267,22 +267,20 @@ def test_runs_are_read_as_soon_as_they_are_evaluated(tmp_path: Path) -> None:
     place = lay_out(tmp_path)
     with client_of(make_app(open_workspace(place))) as client:
         assert client.get("/leaderboard").status_code == 200
-        until = time.monotonic() + 20
-        while len(list((place / ".cranfield" / "explore" / "rankings").glob("*.rank"))) < len(RUNS):
-            assert time.monotonic() < until
-            time.sleep(0.02)
+        rankings = place / ".cranfield" / "explore" / "rankings"
+        wait_until(lambda: len(list(rankings.glob("*.rank"))) == len(RUNS))
 
 
 def test_a_document_has_its_page_while_runs_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     going, read = threading.Event(), visiting.read_plain_run
 
     def slowly(*given: Any) -> Any:
-        going.wait(20)
+        going.wait(TIMEOUT)
         return read(*given)
 
     monkeypatch.setattr(visiting, "read_plain_run", slowly)
     monkeypatch.setattr(visiting, "BRIEFLY", 0.05)
-    monkeypatch.setattr(visiting, "PATIENCE", 20.0)
+    monkeypatch.setattr(visiting, "PATIENCE", TIMEOUT)
     with client_of(make_app(open_workspace(lay_out(tmp_path)))) as client:
         early = client.get("/document?doc=b003&query=1").text
         going.set()
@@ -301,18 +299,17 @@ def test_what_is_known_of_the_pool_is_shown_while_systems_are_left_out(
 
     def slowly(*given: Any, watch: Any, **options: Any) -> Any:
         list(watch(iter([1]), 3, "leaving out"))
-        going.wait(20)
+        going.wait(TIMEOUT)
         return leave_out(*given, watch=watch, **options)
 
     monkeypatch.setattr(pooling, "leave_out", slowly)
     with client_of(make_app(open_workspace(lay_out(tmp_path)))) as client:
         assert client.get("/leaderboard").status_code == 200
         monkeypatch.setattr(visiting, "PATIENCE", 0.2)
-        until = time.monotonic() + 20
-        while (early := client.get("/pool?sort=tau")).status_code == 202:
-            assert time.monotonic() < until
+        wait_until(lambda: client.get("/pool?sort=tau").status_code != 202)
+        early = client.get("/pool?sort=tau")
         going.set()
-        monkeypatch.setattr(visiting, "PATIENCE", 20.0)
+        monkeypatch.setattr(visiting, "PATIENCE", TIMEOUT)
         late = client.get("/pool?sort=tau").text
     assert "data-unfinished" in early.text and "etag" not in early.headers
     assert re.search(r"1 of\s+3\s+systems left out", re.sub(r"<[^>]*>", "", early.text))
