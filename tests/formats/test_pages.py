@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.formats.pages import Page, decoded, headers, is_text, read_page
+from cranfield.formats.pages import Page, decode_page, is_text, parse_headers, read_page
 
 PAGE = """<!DOCTYPE html><html><head><title> Lamps
  &amp; bells </title><style>p {color: red}</style>
@@ -24,6 +24,7 @@ def test_title_and_visible_text_are_read_and_scripts_and_styles_are_not() -> Non
 
 def test_inline_elements_do_not_part_words_and_others_do() -> None:
     assert read_page(b"<td>one<td>two <i>th</i>ree<div>four").text == "one\ntwo three\nfour"
+    assert read_page(b"<p>one\n<b>two</b>\r\n<i>three</i><figure>four</figure>").text == "one two three\nfour"
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,9 @@ def test_inline_elements_do_not_part_words_and_others_do() -> None:
 def test_the_declared_charset_counts_if_it_fits_then_utf_8_then_latin_1(
     data: bytes, content_type: str, text: str, encoding: str
 ) -> None:
-    assert decoded(data, content_type)[0].lstrip("\ufeff") == text and decoded(data, content_type)[1] == encoding
+    assert (
+        decode_page(data, content_type)[0].lstrip("\ufeff") == text and decode_page(data, content_type)[1] == encoding
+    )
 
 
 def test_a_charset_may_be_declared_in_the_page() -> None:
@@ -88,5 +91,5 @@ def test_comments_that_are_never_closed_are_read_in_linear_time() -> None:
 
 
 def test_headers_and_kinds_are_told() -> None:
-    assert headers(b"HTTP/1.1 200 OK\nA: 1\nA: 2\n folded: x\nb:c:d") == {"a": "1", "b": "c:d"}
+    assert parse_headers(b"HTTP/1.1 200 OK\nA: 1\nA: 2\n folded: x\nb:c:d") == {"a": "1", "b": "c:d"}
     assert is_text("") and is_text("text/css") and not is_text("application/pdf")

@@ -66,9 +66,14 @@ def test_clueweb09_has_plain_line_ends_and_an_empty_line_too_many_in_some_header
 
 def test_lengths_that_are_wrong_are_settled_by_where_the_next_record_begins(put: Callable[..., Path]) -> None:
     page = HTTP + b"<p>one two three\n"
-    for length in (len(page) - 9, len(page) + 40):
+    for length in (len(page) - 9, len(page) + 6, len(page) + 40):
         content = record(page, "\n", "0.18", length, WARC_TREC_ID="a") + record(page, "\n", WARC_TREC_ID="b")
         assert [(d.id, d.text) for d in read(put(content))] == [("a", "one two three"), ("b", "one two three")]
+
+
+def test_a_page_may_be_about_archives(put: Callable[..., Path]) -> None:
+    first, second = read(put(2 * record(HTTP + b"<p>a\nWARC/1.0\nis a format\n", WARC_TREC_ID="a")))
+    assert first.text == second.text == "a WARC/1.0 is a format"
 
 
 def test_without_a_trec_id_the_record_id_is_taken(put: Callable[..., Path]) -> None:
@@ -104,6 +109,7 @@ def test_what_is_no_text_is_a_document_without_words(put: Callable[..., Path]) -
         (b"WARC/1.0\r\nContent-Length: 999999999999\r\n\r\n", "expected a number up to"),
         (b"WARC/1.0\r\nContent-Length: 99\r\n\r\nshort", "cut off"),
         (record(HTTP), "neither WARC-TREC-ID nor WARC-Record-ID"),
+        (record(HTTP, WARC_TREC_ID="a") + b"WARC/1.0\r\nWARC-Ty", "line 11: .* no Content-Length"),
     ],
 )
 def test_damage_is_told(put: Callable[..., Path], content: bytes, says: str) -> None:

@@ -1,4 +1,4 @@
-"""Web pages as TREC packs them (WT10g, GOV2, BLOG08): `<DOC><DOCNO>…<DOCHDR>…</DOCHDR>` and the page itself."""
+"""TREC web collections (WT10g, GOV2, BLOG08): `<DOC><DOCNO>…<DOCHDR>…</DOCHDR>` followed by a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cranfield.collection import Document
 from cranfield.errors import InputError
 from cranfield.formats.beir import known_id
-from cranfield.formats.pages import headers, page_fields, read_page
+from cranfield.formats.pages import parse_headers, read_page
 from cranfield.formats.values import OnProblem, each
 from cranfield.opening import Input
 
@@ -26,7 +26,7 @@ def read_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Doc
 
 
 def _records(source: Input) -> Iterator[tuple[int, bytes]]:
-    """What stands between `<DOC>` and `</DOC>`, on lines of their own: pages may hold anything else."""
+    """The lines between `<DOC>` and `</DOC>`, each on a line of its own, since pages may contain both within a line."""
     begun, suspicious, size = 0, 0, 0
     held: list[bytes] = []
     for line, data in source.lines():
@@ -66,13 +66,15 @@ def _document(record: bytes, file: str, line: int) -> Document:
     fields = {
         name.decode().lower(): text.decode("utf-8", "surrogateescape").strip() for name, text in _FIELD.findall(before)
     }
-    page = read_page(record[docno.end() if header is None else header.end() :], headers(head).get("content-type", ""))
+    page = read_page(
+        record[docno.end() if header is None else header.end() :], parse_headers(head).get("content-type", "")
+    )
     url = next((fields.pop(name) for name in _URL_FIELDS if fields.get(name)), "") or _first_line(head)
     id = docno[1].decode("utf-8", "surrogateescape").strip()
-    return Document(known_id(id, "document", file, line), page.text, page.title, page_fields(page, url=url, **fields))
+    return Document(known_id(id, "document", file, line), page.text, page.title, page.fields(url=url, **fields))
 
 
 def _first_line(head: bytes) -> str:
-    """The URL, with which the header begins; WT10g has the server's address and the date after it."""
+    """The URL at the beginning of the header; in WT10g the address of the server and the date follow."""
     words = head.split(b"\n", 1)[0].split()
     return words[0].decode("utf-8", "surrogateescape") if words and b":" in words[0] else ""

@@ -1,4 +1,4 @@
-"""Web archives, WARC 0.18 to 1.1, as ClueWeb09 and ClueWeb12 have them: one page a `response` record."""
+"""Web archives, WARC 0.18 to 1.1, as in ClueWeb09 and ClueWeb12: one page in each `response` record."""
 
 from __future__ import annotations
 
@@ -6,173 +6,124 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import NamedTuple
 
 from cranfield.collection import Document
 from cranfield.errors import InputError
 from cranfield.formats.beir import known_id
-from cranfield.formats.pages import Page, headers, is_text, page_fields, read_page
+from cranfield.formats.pages import Page, is_text, parse_headers, read_page
 from cranfield.formats.values import OnProblem, each
 from cranfield.opening import Input
 
 LARGEST_RECORD = 1 << 28
-_MOST_HEADER_LINES = 1000
-_VERSION = re.compile(rb"WARC/\d+\.\d+\s*")
-# the beginning of a record, as it must not occur within another
-_NEXT = re.compile(rb"\n(?=WARC/\d+\.\d+\r?\n(?:WARC-|Content-))")
-_END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
-_CHUNK = re.compile(rb"[0-9A-Fa-f]{1,8}")
-_Record = tuple[dict[str, str], bytes]
+_LONGEST_HEADER = 1 << 16
+_START = re.compile(rb"\n(?=WARC/\d+\.\d+[ \t]*(?:\r?\n[\w-]+:|\s*[\w-]*\Z))")
+_LONGEST_START = 200  # bytes
+_VERSION = re.compile(rb"WARC/\d+\.\d+\s")
+# the length and the other fields up to an empty line; some headers of ClueWeb09 have another one before the length
+_LENGTH = re.compile(rb"^Content-Length:[ \t]*([^\r\n]*)(?:\r?\n.+)*?\r?\n\r?\n", re.I | re.M)
+_END_OF_HEADER = re.compile(rb"\r?\n\r?\n")
+_CHUNK = re.compile(rb"(?:\r?\n)?([0-9A-Fa-f]{1,8})[^\n]*\n")
+
+
+class _Record(NamedTuple):
+    data: bytes
+    is_last: bool = False
 
 
 def read_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
-    """The pages of an archive, each with its line; other records (warcinfo, request, metadata) hold none."""
-    pages = ((line, record) for line, record in records(source) if record[0].get("warc-type") == "response")
-    return each(pages, lambda line, record: _document(record, source.name, line), problem)
+    """The pages of an archive, each with its line; other records (warcinfo, request, metadata) are skipped."""
+    for line, document in each(_records(source), lambda line, record: _document(record, source.name, line), problem):
+        if document is not None:
+            yield line, document
 
 
-def records(source: Input) -> Iterator[tuple[int, _Record]]:
-    """The header and the content of every record, with its line.
+def _records(source: Input) -> Iterator[tuple[int, _Record]]:
+    """The records of a file, each with its line.
 
-    Some lengths in ClueWeb09 are wrong: a content goes as far as the next record begins.
+    A record ends where the next one begins: some lengths in ClueWeb09 are wrong. Readers that rely on them, such as
+    FastWARC, lose the end of a record or the next one.
     """
-    reader = _Reader(source)
-    while (begun := reader.next_record()) is not None:
-        fields = reader.header(begun)
-        yield begun, (fields, reader.content(_length(fields, source.name, begun)))
+    held, line, searched = bytearray(), 1, 0
+    for _, block in source.blocks():
+        held += block
+        while start := _START.search(held, searched):
+            yield line, _Record(bytes(held[: start.end()]))
+            line += held.count(b"\n", 0, start.end())
+            del held[: start.end()]
+            searched = 0
+        searched = max(0, len(held) - _LONGEST_START)
+        if len(held) > LARGEST_RECORD + _LONGEST_HEADER:
+            raise InputError(f"the record that begins here has more than {LARGEST_RECORD:,} bytes.", source.name, line)
+    if held.strip():
+        yield line, _Record(bytes(held), is_last=True)
 
 
-class _Reader:
-    """A file read by lines and by numbers of bytes."""
-
-    def __init__(self, source: Input) -> None:
-        self._name = source.name
-        self._blocks = source.blocks()
-        self._held = b""
-        self._at = 0
-        self._line = 1
-
-    def next_record(self) -> int | None:
-        """The line of the next record, its first line being passed; None at the end."""
-        while (line := self._take_line()) is not None:
-            if _VERSION.fullmatch(line):
-                return self._line - 1
-            if line.strip():
-                start = line.strip()[:40].decode("utf-8", "replace")
-                raise InputError(f"expected a record, 'WARC/1.0', found {start!r}.", self._name, self._line - 1)
+def _document(record: _Record, file: str, line: int) -> Document | None:
+    fields, content = _header_and_content(record, file, line)
+    if fields.get("warc-type") != "response":
         return None
-
-    def header(self, begun: int) -> dict[str, str]:
-        """The fields up to an empty line; some headers of ClueWeb09 have one too many in the middle."""
-        lines: list[bytes] = []
-        while (line := self._take_line()) is not None and len(lines) < _MOST_HEADER_LINES:
-            if line.strip():
-                lines.append(line)
-            elif "content-length" in (fields := headers(b"\n".join(lines))):
-                return fields
-        raise InputError("the header of the record that begins here has no Content-Length.", self._name, begun)
-
-    def content(self, size: int) -> bytes:
-        """So many bytes, or fewer or more if the next record says so."""
-        while len(self._held) - self._at < size and self._more():
-            pass
-        data = self._held[self._at : self._at + size]
-        if len(data) < size:
-            raise InputError("the file is cut off within the record before its end.", self._name, self._line)
-        if early := _NEXT.search(data):
-            data = data[: early.end()]
-        self._pass(len(data))
-        return data + self._rest()
-
-    def _rest(self) -> bytes:
-        """Lines that the length did not count, up to the next record; usually there are two empty ones."""
-        found: list[bytes] = []
-        while (line := self._peek_line()) is not None and not _VERSION.fullmatch(line):
-            found.append(line)
-            self._pass(len(line))
-        rest = b"".join(found)
-        return rest if rest.strip() else b""
-
-    def _take_line(self) -> bytes | None:
-        line = self._peek_line()
-        if line is not None:
-            self._pass(len(line))
-        return line
-
-    def _peek_line(self) -> bytes | None:
-        while (end := self._held.find(b"\n", self._at)) < 0:
-            if not self._more():
-                return self._held[self._at :] or None
-        return self._held[self._at : end + 1]
-
-    def _pass(self, size: int) -> None:
-        self._line += self._held.count(b"\n", self._at, self._at + size)
-        self._at += size
-
-    def _more(self) -> bool:
-        block = next(self._blocks, None)
-        if block is None:
-            return False
-        self._held, self._at = self._held[self._at :] + block[1], 0
-        return True
-
-
-def _length(fields: dict[str, str], file: str, line: int) -> int:
-    text = fields["content-length"]
-    if not re.fullmatch(r"[0-9]{1,12}", text) or int(text) > LARGEST_RECORD:
-        raise InputError(f"Content-Length is {text[:40]!r}, expected a number up to {LARGEST_RECORD:,}.", file, line)
-    return int(text)
-
-
-def _document(record: _Record, file: str, line: int) -> Document:
-    fields, content = record
     id = fields.get("warc-trec-id") or fields.get("warc-record-id", "").strip("<>").removeprefix("urn:uuid:")
     if not id:
         raise InputError("the record has neither WARC-TREC-ID nor WARC-Record-ID.", file, line)
-    head, body = _parted(content)
-    said = headers(head)
-    kind = said.get("content-type", "")
-    page = read_page(_plain(body, said), kind) if is_text(kind) else Page("", "", "none")
-    more = {"url": fields.get("warc-target-uri", "").strip("<>"), "date": fields.get("warc-date", "")}
-    content_type = "" if is_text(kind) else kind
+    http, body = _split_http(content)
+    content_type = http.get("content-type", "")
+    page = read_page(_decode_body(body, http), content_type) if is_text(content_type) else Page("", "", "none")
     return Document(
         id=known_id(id, "document", file, line),
         text=page.text,
         title=page.title,
-        fields=page_fields(page, **more, content_type=content_type),
+        fields=page.fields(
+            url=fields.get("warc-target-uri", "").strip("<>"),
+            date=fields.get("warc-date", ""),
+            content_type="" if is_text(content_type) else content_type,
+        ),
     )
 
 
-def _parted(content: bytes) -> tuple[bytes, bytes]:
-    """The HTTP header and the page; without a header all is page."""
+def _header_and_content(record: _Record, file: str, line: int) -> tuple[dict[str, str], bytes]:
+    data = record.data.lstrip()
+    if not _VERSION.match(data):
+        beginning = data[:40].decode("utf-8", "replace").splitlines()[0].strip()
+        raise InputError(f"expected a record, 'WARC/1.0', found {beginning!r}.", file, line)
+    header = _LENGTH.search(data, 0, _LONGEST_HEADER)
+    if header is None:
+        raise InputError("the header of the record that begins here has no Content-Length.", file, line)
+    length, content = header[1].decode("latin-1").strip(), data[header.end() :]
+    if not re.fullmatch(r"[0-9]{1,12}", length) or int(length) > LARGEST_RECORD:
+        raise InputError(f"Content-Length is {length[:40]!r}, expected a number up to {LARGEST_RECORD:,}.", file, line)
+    if record.is_last and len(content) < int(length):
+        raise InputError("the file is cut off within the record that begins here.", file, line)
+    if not content[int(length) :].strip():
+        content = content[: int(length)]  # without the empty lines between records
+    return parse_headers(data[: header.end()]), content
+
+
+def _split_http(content: bytes) -> tuple[dict[str, str], bytes]:
+    """The fields of the HTTP header and the page; without a header all is page."""
     if not content.startswith(b"HTTP/"):
-        return b"", content
-    end = _END_OF_HEAD.search(content)
-    return (content, b"") if end is None else (content[: end.start()], content[end.end() :])
+        return {}, content
+    end = _END_OF_HEADER.search(content)
+    return (
+        (parse_headers(content), b"") if end is None else (parse_headers(content[: end.start()]), content[end.end() :])
+    )
 
 
-def _plain(body: bytes, said: dict[str, str]) -> bytes:
-    """The page as it was before it was sent; one that is not encoded as its header says is left as it is."""
-    if "chunked" in said.get("transfer-encoding", "").lower():
-        body = _joined(body)
-    coding = said.get("content-encoding", "").lower()
-    if "gzip" in coding or "deflate" in coding:
-        for window in (47, -15):  # gzip or zlib, told by the header; deflate without any
+def _decode_body(body: bytes, http: dict[str, str]) -> bytes:
+    """Undo the transfer and the content encoding; a body that does not have the declared encoding stays as it is."""
+    if "chunked" in http.get("transfer-encoding", "").lower():
+        body = _join_chunks(body)
+    encoding = http.get("content-encoding", "").lower()
+    if "gzip" in encoding or "deflate" in encoding:
+        for window in (47, -15):  # gzip or zlib, detected from their headers; deflate without a header
             with suppress(zlib.error):
                 return zlib.decompressobj(window).decompress(body, LARGEST_RECORD)
     return body
 
 
-def _joined(body: bytes) -> bytes:
-    parts: list[bytes] = []
-    at = 0
-    while True:
-        end = body.find(b"\n", at)
-        size = _CHUNK.match(body, at, max(end, at))
-        if end < 0 or size is None:
-            return b"".join(parts) if parts else body
-        length = int(size[0], 16)
-        if not length:
-            return b"".join(parts)
-        parts.append(body[end + 1 : end + 1 + length])
-        at = end + 1 + length
-        at += 2 if body.startswith(b"\r\n", at) else 1
+def _join_chunks(body: bytes) -> bytes:
+    chunks, at = [], 0
+    while (size := _CHUNK.match(body, at)) and int(size[1], 16):
+        at = size.end() + int(size[1], 16)
+        chunks.append(body[size.end() : at])
+    return b"".join(chunks) if chunks or size else body

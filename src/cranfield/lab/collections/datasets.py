@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.collection import Document, Qrels, Subtopic, Topic
 from cranfield.errors import CranfieldError, InputError, MissingExtra
 from cranfield.formats.beir import known_id, searchable, tidy, whole
-from cranfield.formats.pages import page_fields, read_page
+from cranfield.formats.pages import read_page
 from cranfield.formats.rows import QrelsRows
 from cranfield.lab.collections.base import Address, Collection, assembled
 
@@ -87,7 +87,7 @@ def _document(item: Any, address: Address) -> Document:
     others = {key: whole(value) for key, value in values.items() if isinstance(value, str) and value}
     if isinstance(text, bytes):  # ClueWeb's pages
         page = read_page(text, str(values.get("body_content_type") or ""))
-        return Document(id, page.text, title or page.title, {**others, **page_fields(page)})
+        return Document(id, page.text, title or page.title, {**others, **page.fields()})
     return Document(id, whole(str(text)), whole(title), others)
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence, Set
 from html import escape
 from html.parser import HTMLParser
 
-from cranfield.formats.pages import fed
+from cranfield.formats.pages import feed_html
 
 DEEPEST = 100  # elements within each other
 DEEPEST_MARKS = 20  # of those, elements within a line: a browser opens them anew in every paragraph
@@ -50,7 +50,7 @@ def simplified(markup: str, tags: Set[str], attributes: Mapping[str, Set[str]], 
     if len(markup) > MOST_MARKUP:
         raise TooMuch(f"{len(markup):,} characters")
     writer = _Writer(tags, attributes, unseen)
-    fed(writer, markup)
+    feed_html(writer, markup)
     return writer.written()
 
 
