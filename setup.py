@@ -8,7 +8,7 @@ from setuptools import Extension, setup
 setup(
     ext_modules=[
         Extension(
-            "cranfield._core",
+            "cranfield.base._core",
             ["src/core/module.c"],
             depends=sorted(glob("src/core/*.h")),
             # a product and a sum rounded at once would differ from the Python twin in the last bit

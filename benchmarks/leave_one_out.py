@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cranfield.collection import Qrels, Run
+from cranfield.data.collection import Qrels, Run
 from cranfield.pooling.contributions import PooledRuns, contributions_of_runs
 from cranfield.pooling.reusability import leave_out
 

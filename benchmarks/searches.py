@@ -47,9 +47,9 @@ class Cranfield:
         self.keep, self.with_core, self.save = keep, with_core, save
 
     def index(self, documents: list[str]) -> None:
-        from cranfield.analysis import stemmer_of
-        from cranfield.collection import Document
+        from cranfield.data.collection import Document
         from cranfield.lab.index import build
+        from cranfield.text.analysis import stemmer_of
 
         stemmer_of.cache_clear()  # as if nothing had been indexed before
         self.built = build(Document(str(i), text) for i, text in enumerate(documents))

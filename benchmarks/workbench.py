@@ -30,13 +30,13 @@ from uuid import uuid4
 import numpy as np
 
 from benchmarks.leave_one_out import made_up_runs
-from cranfield.formats import write_run
-from cranfield.judging import Settings, open_log
+from cranfield.annotation import Settings, open_log
+from cranfield.io import write_run
 from cranfield.pooling.pool import Pool, write_pool
-from cranfield.web.accounts import Accounts, kept_key
-from cranfield.web.passwords import Cost
-from cranfield.web.security import Doors
-from cranfield.web.site import Served, Site
+from cranfield.workbench.accounts import Accounts, kept_key
+from cranfield.workbench.app_state import Served, Site
+from cranfield.workbench.passwords import Cost
+from cranfield.workbench.security import Doors
 
 WORDS = (
     "wheel brake chain pedal saddle tyre lamp bell road hill rain wind gear spoke frame fork rim tube pump lock".split()

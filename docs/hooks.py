@@ -20,15 +20,16 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
-from cranfield.choices import QRELS_FORMATS, RUN_FORMATS
-from cranfield.collection import Qrels, Run
-from cranfield.formats.files import QRELS_WRITERS, RUN_WRITERS, read_qrels, read_run
-from cranfield.formats.texts import DOCUMENT_FORMATS, TOPIC_FORMATS
+from cranfield.base.options import QRELS_FORMATS, RUN_FORMATS
+from cranfield.data.collection import Qrels, Run
+from cranfield.evaluation.scores import Scores, evaluate
+from cranfield.io.runs_qrels import QRELS_WRITERS, RUN_WRITERS, read_qrels, read_run
+from cranfield.io.topics_documents import DOCUMENT_FORMATS, TOPIC_FORMATS
 from cranfield.measures import Measure, all_measures
-from cranfield.report.catalogue import (
+from cranfield.reporting.catalogue import (
     aggregate_of,
-    better,
     default_of,
+    describe_direction,
     families,
     parameters_of,
     range_of,
@@ -36,8 +37,7 @@ from cranfield.report.catalogue import (
     usual,
     weights_in_words,
 )
-from cranfield.report.mathml import mathml
-from cranfield.scores import Scores, evaluate
+from cranfield.reporting.mathml import mathml
 
 MEASURES = "measures/index.md"
 TAB = "\ue009"  # stands for a tab while Markdown, which would make spaces of it, is at work
@@ -144,7 +144,8 @@ def measures_page() -> str:
     ]
     for family, kinds in families().items():
         rows = [
-            (f"[{kind.name}]({kind.name}.md)", kind.title, range_of(usual(kind)), better(usual(kind))) for kind in kinds
+            (f"[{kind.name}]({kind.name}.md)", kind.title, range_of(usual(kind)), describe_direction(usual(kind)))
+            for kind in kinds
         ]
         parts += [f"## {family}", _table(("Measure", "Title", "Values", "Better"), rows)]
     return _page(parts)
@@ -177,7 +178,7 @@ def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
     if names := trec_names().get(kind):
         yield "In trec_eval", _codes(names)
     yield "Values", range_of(usual(kind))
-    yield "Better", better(usual(kind))
+    yield "Better", describe_direction(usual(kind))
     yield "If nothing relevant is found", kind.nothing_found
     yield "Over all queries", aggregate_of(kind)
     if kind.tasks:

@@ -10,14 +10,14 @@ from typing import Any
 
 import _instrumented_core as core
 
-sys.modules["cranfield._core"] = core
+sys.modules["cranfield.base._core"] = core
 
 import numpy as np  # noqa: E402
 from _harness import call, sealed  # noqa: E402
 
-from cranfield.judged import Hits, Joining  # noqa: E402
-from cranfield.streamed import _in_order, _with_groups  # noqa: E402
-from cranfield.stretches import Part  # noqa: E402
+from cranfield.joining.join import Hits, Joining  # noqa: E402
+from cranfield.joining.parallel import Part  # noqa: E402
+from cranfield.joining.streaming import _in_order, _with_groups  # noqa: E402
 
 __all__ = ["attempt", "comes_back", "compared", "core", "joining", "same_hits", "sealed"]
 

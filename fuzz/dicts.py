@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from checks import attempt, compared, core, joining, same_hits
 
-from cranfield.collection import Qrels
+from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError
-from cranfield.formats import as_qrels, as_run
-from cranfield.judged import find_hits
-from cranfield.stretches import Part
+from cranfield.io import as_qrels, as_run
+from cranfield.joining.join import find_hits
+from cranfield.joining.parallel import Part
 
 Nested = dict[Any, Any]
 

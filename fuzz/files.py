@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 from checks import attempt, comes_back, compared, core, joining, same_hits, sealed
 
-from cranfield.choices import GRADE_WORDS
-from cranfield.collection import Qrels
+from cranfield.base.options import GRADE_WORDS
+from cranfield.data.collection import Qrels
 from cranfield.errors import InputError
-from cranfield.formats.trec import read_graded
-from cranfield.formats.values import stop
-from cranfield.streamed import _Lines, join_lines
+from cranfield.io.parse_values import stop
+from cranfield.io.trec import read_graded
+from cranfield.joining.streaming import _Lines, join_lines
 
 PARTING = b"%%\n"
 MANY_JUDGED = b"".join(b"g%d 0 a 1\n" % i for i in range(600))

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from cranfield import ahead
 from cranfield.cli import main
-from cranfield.formats import read_qrels
+from cranfield.io import read_qrels
+from cranfield.joining import read_ahead
 
 QRELS = "10 0 a 1\n10 0 b 0\n2 0 a 2\n2 0 c 1\nq 0 z 1\n"
 RUN = "2 Q0 a 1 3 t\n2 Q0 x 2 2 t\n2 Q0 c 3 2 t\n10 Q0 b 1 9 t\n10 Q0 a 2 8 t\nnone Q0 a 1 1 t\n"
@@ -65,23 +65,23 @@ def test_output_is_the_same_as_without(
 ) -> None:
     args = [*files(*CASES[case]), "-q", "--format", "json", *options]
     with_it = printed(args, capfd)
-    monkeypatch.setattr(ahead, "reading", not_reading)
+    monkeypatch.setattr(read_ahead, "reading", not_reading)
     assert printed(args, capfd) == with_it
 
 
 def test_what_was_read_ahead_is_used(files: Callable[[str, str], list[str]], monkeypatch: pytest.MonkeyPatch) -> None:
-    if ahead.core is None:
+    if read_ahead.core is None:
         pytest.skip("only the compiled core reads ahead")
     qrels, run = files(QRELS, RUN)
-    with ahead.reading(qrels, [run], "trec", "score", "float64", 1):
-        judgments = ahead.judgments_of(qrels)
+    with read_ahead.reading(qrels, [run], "trec", "score", "float64", 1):
+        judgments = read_ahead.judgments_of(qrels)
         assert read_qrels(qrels).index is judgments and judgments.queries() == ["q", "2", "10"]
-        parts = ahead.parts_of(run, judgments, "trec", False)
+        parts = read_ahead.parts_of(run, judgments, "trec", False)
         assert parts is not None and sorted(query for part in parts for query in part.queries) == [1, 2]
-        assert ahead.parts_of(run, judgments, "trec", True) is None
-        assert ahead.parts_of(qrels, judgments, "trec", False) is None
-        assert ahead.judgments_of(run) is None
-    assert ahead.judgments_of(qrels) is None and ahead.parts_of(run, judgments, "trec", False) is None
+        assert read_ahead.parts_of(run, judgments, "trec", True) is None
+        assert read_ahead.parts_of(qrels, judgments, "trec", False) is None
+        assert read_ahead.judgments_of(run) is None
+    assert read_ahead.judgments_of(qrels) is None and read_ahead.parts_of(run, judgments, "trec", False) is None
 
 
 def test_a_command_knows_its_options_before_numpy_is_loaded() -> None:

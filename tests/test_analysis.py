@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cranfield.analysis import STOP_WORDS, Analysis, words
 from cranfield.errors import CranfieldError
+from cranfield.text.analysis import STOP_WORDS, Analysis, words
 
 
 def test_words_are_letters_and_digits_of_any_script_in_lower_case() -> None:

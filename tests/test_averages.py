@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cranfield.averages import average, effective_number, interval
+from cranfield.evaluation.averages import average, effective_number, interval
 
 VALUES = [0.5, 0.0, 0.25, 1.0, 0.125, 0.75, 0.4, 0.3]
 

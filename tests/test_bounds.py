@@ -14,11 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield import EvaluationError, Measure, Qrels, as_qrels, as_run, bounds, evaluate, judge, parse_measure
-from cranfield.bounds import Bounds, Completions, possible_grades
-from cranfield.comparing_tools import ToolEvaluator
-from cranfield.conventions import TOOLS
-from cranfield.judged import Joining
+from cranfield import EvaluationError, Measure, Qrels, as_qrels, as_run, evaluate, judge, parse_measure
+from cranfield.evaluation import bounds
+from cranfield.evaluation.bounds import Bounds, Completions, possible_grades
+from cranfield.evaluation.tools.comparison import ToolEvaluator
+from cranfield.evaluation.tools.conventions import TOOLS
+from cranfield.joining.join import Joining
 from cranfield.measures import all_measures
 
 Grades = dict[str, float]

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.collection import Origin, Qrels, Run
+from cranfield.base.ids import id_bytes, natural_order, shown
+from cranfield.data.collection import Origin, Qrels, Run
 from cranfield.errors import CranfieldError, DuplicateError, InputError
-from cranfield.ids import id_bytes, natural_order, shown
 
 ROWS = st.lists(
     st.tuples(st.sampled_from("pqr"), st.sampled_from("abcd"), st.integers(-3, 3)), unique_by=lambda row: row[:2]

@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from cranfield import CranfieldError, EvaluationError, MeasureError, Qrels, Run, evaluate, read_qrels, read_run
-from cranfield.comparing_tools import ToolEvaluator, compare_tools
-from cranfield.conventions import TOOLS, Setting
 from cranfield.errors import DuplicateError
-from cranfield.formats import as_qrels, as_run
+from cranfield.evaluation.tools.comparison import ToolEvaluator, compare_tools
+from cranfield.evaluation.tools.conventions import TOOLS, Setting
+from cranfield.evaluation.tools.trec_eval import trec_eval
+from cranfield.io import as_qrels, as_run
 from cranfield.measures import REGISTRY, parse_measure, parse_measures
 from cranfield.measures.trec_names import FAMILIES
-from cranfield.trec_eval import trec_eval
 
 SEEDS = range(12)
 Nested = dict[str, dict[str, float]]

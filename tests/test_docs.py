@@ -24,7 +24,7 @@ import click
 import pytest
 
 import cranfield
-from cranfield.choices import QRELS_FORMATS, RUN_FORMATS, Missing, RankBy, ScoreType, Ties
+from cranfield.base.options import QRELS_FORMATS, RUN_FORMATS, Missing, RankBy, ScoreType, Ties
 from cranfield.cli import commands
 from cranfield.measures import all_measures
 from tests.waiting import TIMEOUT

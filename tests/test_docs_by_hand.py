@@ -28,7 +28,7 @@ from uuid import uuid4
 import pytest
 
 from cranfield import Run, read_documents, read_qrels, read_run
-from cranfield.judging import Desk, open_log
+from cranfield.annotation import Desk, open_log
 from tests.judging.test_terminal import Terminal
 from tests.lab import servers
 from tests.lab.test_embeddings import Server

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from cranfield import evaluate, read_documents, read_qrels, read_run, read_topics
-from cranfield.analysis import Analysis
 from cranfield.cli import main
-from cranfield.scores import Scores
+from cranfield.evaluation.scores import Scores
+from cranfield.text.analysis import Analysis
 
 EXAMPLE = Path(__file__).parent.parent / "src/cranfield/example"
 README = (EXAMPLE / "README.md").read_text()

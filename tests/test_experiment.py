@@ -20,15 +20,15 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError, InputError
+from cranfield.evaluation.scores import evaluate
 from cranfield.experiment import Event, perform, plan
-from cranfield.experiment.crew import Crew
-from cranfield.experiment.measuring import _asked_by_topic
-from cranfield.experiment.steps import measuring
-from cranfield.formats import read_run
-from cranfield.lab.subjects import function_subject
+from cranfield.experiment.efficiency import _asked_by_topic
+from cranfield.experiment.plan import measuring
+from cranfield.experiment.worker_pool import Crew
+from cranfield.experiment.workspace import open_workspace
+from cranfield.io import read_run
+from cranfield.lab.systems_under_test import function_subject
 from cranfield.pooling.lists import first_documents
-from cranfield.scores import evaluate
-from cranfield.workspace import open_workspace
 from tests.waiting import wait_until
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
@@ -555,8 +555,8 @@ def test_only_one_experiment_works_in_a_folder(copy: Path) -> None:
 
 HOLD = """
 import sys
-from cranfield.experiment.stamps import Store
-from cranfield.workspace import open_workspace
+from cranfield.experiment.fingerprints import Store
+from cranfield.experiment.workspace import open_workspace
 with Store(open_workspace(sys.argv[1])).opened():
     print("held", flush=True)
     sys.stdin.read()
@@ -652,7 +652,7 @@ def test_killed_between_a_stamp_and_its_output_it_ends_in_the_same_files(
 KILLED = """
 import os, signal, sys
 from cranfield.experiment import perform, stamps
-from cranfield.workspace import open_workspace
+from cranfield.experiment.workspace import open_workspace
 put, left = stamps._replace, int(sys.argv[2])
 def put_and_die(*args):
     global left

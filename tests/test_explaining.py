@@ -20,7 +20,7 @@ from cranfield import (
     read_qrels,
     read_run,
 )
-from cranfield.explaining import Explanation, short
+from cranfield.evaluation.explanation import Explanation, short
 from tests.measures.rankings import assert_prints, graded, prints_as, ranked, relevant_at, together
 
 A = ranked("R.RRRR...R", 6)

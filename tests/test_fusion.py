@@ -16,16 +16,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.collection import Run
+from cranfield.data.collection import Run
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.formats import read_run
+from cranfield.evaluation.scores import evaluate
 from cranfield.fusion import METHODS, NORMS, cross_fuse, fit, fuse
 from cranfield.fusion.candidates import all_queries, gather
 from cranfield.fusion.learning import split, weight_grid
 from cranfield.fusion.methods import method_of
 from cranfield.fusion.norms import norm_of
 from cranfield.fusion.recipe import recipe_of
-from cranfield.scores import evaluate
+from cranfield.io import read_run
 from tests.fusion_oracle import Case, fused_by_ranx
 
 Nested = dict[str, dict[str, float]]

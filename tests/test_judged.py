@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cranfield import EvaluationError, Qrels, Run, as_qrels, as_run, judge
-from cranfield.judged import Joining
+from cranfield.joining.join import Joining
 
 QRELS = as_qrels({"1": {"a": 2, "b": 0, "c": -1, "d": 1}, "2": {"a": 1}, "10": {"z": 1}})
 RUN = as_run(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.formats import read_run, write_run
-from cranfield.lzw import unpacked
-from cranfield.opening import Input
+from cranfield.io import read_run, write_run
+from cranfield.io.files import Input
+from cranfield.io.lzw import unpacked
 
 
 def packed(data: bytes, most: int = 16, clear_after: int | None = None) -> bytes:

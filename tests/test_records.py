@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from cranfield.records import entity, record
+from cranfield.base.records import entity, record
 
 
 @record

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cranfield import EvaluationError, evaluate
-from cranfield.risk import geo_risk, t_risk, weighted_gains, z_risk
+from cranfield.evaluation.risk import geo_risk, t_risk, weighted_gains, z_risk
 
 QRELS = {q: {"a": 1, "b": 0, "c": 0} for q in ("1", "2", "3")}
 TOP, SECOND, THIRD = {"a": 3.0, "b": 2.0}, {"b": 3.0, "a": 2.0}, {"b": 3.0, "c": 2.0, "a": 1.0}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from scipy.special import stdtrit
 
-from cranfield.student import t_quantile
+from cranfield.base.student_t import t_quantile
 
 
 @pytest.mark.parametrize("df", [0.3, 1, 1.6, 2, 3, 4.5, 9, 49, 99, 199.5, 200, 201, 999, 6979, 1e5])

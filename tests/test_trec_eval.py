@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.trec_eval import Outcome, trec_eval
-from cranfield.trec_eval.numbers import atof, atol
-from cranfield.trec_eval.table import _sorted
+from cranfield.evaluation.tools.trec_eval import Outcome, trec_eval
+from cranfield.evaluation.tools.trec_eval.numbers import atof, atol
+from cranfield.evaluation.tools.trec_eval.table import _sorted
 
 GAINS = (
     "-q -miprec_at_recall..10,.20,.25,.75,.50 -m P.5,7,3 -m recall.20,2000 -m Rprec_mult.5.0,0.2,0.35 "

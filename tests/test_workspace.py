@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.workspace import (
+from cranfield.experiment.workspace import (
     Adaptive,
     Efficiency,
     Engine,

@@ -372,7 +372,7 @@ static PyType_Slot Judgments_slots[] = {
 };
 
 static PyType_Spec Judgments_spec = {
-    "cranfield._core.Judgments",
+    "cranfield.base._core.Judgments",
     sizeof(Judgments),
     0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE,

@@ -1,4 +1,4 @@
-/* cranfield._core: reads plain TREC text, joins it with judgments and ranks it.
+/* cranfield.base._core: reads plain TREC text, joins it with judgments and ranks it.
 
    Every function answers None for what is not plain (a line that is not as expected, a number that is none, a document
    that occurs twice, an id that is no text): then Python reads the same input, and words the error or the note. So
@@ -703,7 +703,7 @@ static PyMethodDef methods[] = {
 
 /* Python's own hashes of strings differ from process to process. */
 static int seed_hashes(void) {
-    PyObject *text = PyUnicode_FromString("cranfield._core");
+    PyObject *text = PyUnicode_FromString("cranfield.base._core");
     if (!text) return -1;
     hash_seed = (uint64_t)PyObject_Hash(text);
     Py_DECREF(text);

@@ -1,12 +1,19 @@
-"""Information retrieval evaluation, exact and explained."""
+"""Information retrieval evaluation, exact and explained.
+
+The public names, in the order of the method. Each is imported when it is first used.
+"""
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from cranfield.base.lazy import lazy_exports
 
 if TYPE_CHECKING:
-    from cranfield.collection import Document, Qrels, Run, Subtopic, Topic
+    # data and files
+    from cranfield.data import Document, Qrels, Run, Subtopic, Topic
+
+    # what can go wrong
     from cranfield.errors import (
         CranfieldError,
         DuplicateError,
@@ -16,8 +23,10 @@ if TYPE_CHECKING:
         MeasureError,
         MissingExtra,
     )
-    from cranfield.explaining import Explanation, explain
-    from cranfield.formats import (
+
+    # evaluate and explain
+    from cranfield.evaluation import Evaluator, Explanation, Scores, evaluate, explain
+    from cranfield.io import (
         as_qrels,
         as_run,
         from_arrays,
@@ -30,70 +39,30 @@ if TYPE_CHECKING:
         write_run,
         write_topics,
     )
-    from cranfield.judged import Joining, JudgedRun, judge
+
+    # join and measure
+    from cranfield.joining import Joining, JudgedRun, judge
     from cranfield.measures import Measure, parse_measure, parse_measures
-    from cranfield.scores import Evaluator, Scores, evaluate
-    from cranfield.stats.compare import Comparison, compare
+
+    # compare systems
+    from cranfield.stats import Comparison, compare
 
 __version__ = "0.1.0"
-__all__ = [
-    "Comparison",
-    "CranfieldError",
-    "Document",
-    "DuplicateError",
-    "EvaluationError",
-    "Evaluator",
-    "Explanation",
-    "FormatError",
-    "InputError",
-    "Joining",
-    "JudgedRun",
-    "Measure",
-    "MeasureError",
-    "MissingExtra",
-    "Qrels",
-    "Run",
-    "Scores",
-    "Subtopic",
-    "Topic",
-    "as_qrels",
-    "as_run",
-    "compare",
-    "evaluate",
-    "explain",
-    "from_arrays",
-    "judge",
-    "parse_measure",
-    "parse_measures",
-    "read_documents",
-    "read_qrels",
-    "read_run",
-    "read_topics",
-    "write_documents",
-    "write_qrels",
-    "write_run",
-    "write_topics",
-]
-
-# each name is imported when it is first used: a command should not wait for what it has no use for
-_HOMES = {
-    "collection": ("Document", "Qrels", "Run", "Subtopic", "Topic"),
-    "explaining": ("Explanation", "explain"),
-    "judged": ("Joining", "JudgedRun", "judge"),
-    "measures": ("Measure", "parse_measure", "parse_measures"),
-    "scores": ("Evaluator", "Scores", "evaluate"),
-    "stats.compare": ("Comparison", "compare"),
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    default = "formats" if name[0].islower() else "errors"
-    value = getattr(import_module(f"{__name__}.{_HOME.get(name, default)}"), name)
-    globals()[name] = value
-    return value
+__all__, __getattr__ = lazy_exports(
+    __name__,
+    {
+        "data": "Document Qrels Run Subtopic Topic",
+        "io": (
+            "as_qrels as_run from_arrays read_documents read_qrels read_run read_topics "
+            "write_documents write_qrels write_run write_topics"
+        ),
+        "joining": "Joining JudgedRun judge",
+        "measures": "Measure parse_measure parse_measures",
+        "evaluation": "Evaluator Explanation Scores evaluate explain",
+        "stats": "Comparison compare",
+        "errors": ("CranfieldError DuplicateError EvaluationError FormatError InputError MeasureError MissingExtra"),
+    },
+)
 
 
 def __dir__() -> list[str]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.report.gating import as_text
-from cranfield.stats.gate import MEASURE, Gate, gate
+from cranfield.reporting import gate as gate_report
+from cranfield.stats import MEASURE, Gate, gate
 
 
 def assert_not_worse(
@@ -32,5 +32,5 @@ def assert_not_worse(
         qrels, baseline, candidate, measure, max_drop=max_drop, alpha=alpha, require_proof=require_proof, **options
     )
     if not decided.passed:
-        raise AssertionError(as_text(decided))
+        raise AssertionError(gate_report.as_text(decided))
     return decided

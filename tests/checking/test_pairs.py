@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.checking.pairs import _look_alike
+from cranfield.validation.pairs import _look_alike
 
 IDS = st.sets(st.text("aAΣσ0129-. \n\tİ", max_size=5), max_size=8)
 

@@ -14,8 +14,8 @@ import pytest
 from cranfield.cli import compare as module
 from cranfield.cli.compare import split_collection
 from cranfield.errors import InputError
-from cranfield.report.comparison import FORMATS
-from cranfield.stats.compare import CORRECTIONS, TESTS
+from cranfield.reporting.comparison import FORMATS
+from cranfield.stats.comparison import CORRECTIONS, TESTS
 from tests.cli.conftest import Cranfield
 
 RUNS = ("tfidf.run", "lsi.run", "bm25.run", "titles.run")

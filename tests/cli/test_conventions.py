@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cranfield.conventions import TOOLS
+from cranfield.evaluation.tools.conventions import TOOLS
 
 
 def test_values_reasons_and_queries_are_shown(cranfield, small):

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 from cranfield.errors import InputError
+from cranfield.evaluation.scores import evaluate
 from cranfield.experiment.demo import FILES, lay_out, toml
-from cranfield.formats import read_documents, read_qrels, read_topics
-from cranfield.scores import evaluate
-from cranfield.workspace import Fusion, Search, parse_workspace
+from cranfield.experiment.workspace import Fusion, Search, parse_workspace
+from cranfield.io import read_documents, read_qrels, read_topics
 from tests.cli.conftest import Cranfield
 
 has_plots = find_spec("vl_convert") is not None

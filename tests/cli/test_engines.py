@@ -238,7 +238,7 @@ def test_a_run_that_does_not_fit_on_the_disk_is_written_later_from_the_answers(
     with serving(ten_each) as host:
         search = ("search", f"http-get:http://{host}/?q={{query}}", "forty.jsonl", "-o", "r.run")
         with monkeypatch.context() as patched:
-            patched.setattr("cranfield.formats.write_run", full)
+            patched.setattr("cranfield.io.write_run", full)
             failed = cranfield(*search)
         assert failed.code == 2 and "All answers are in r.run.part; --continue writes them." in failed.err
     assert cranfield(*search, "--continue").code == 0  # nobody is there to be asked any more

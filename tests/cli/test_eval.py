@@ -192,8 +192,8 @@ def test_table_fits_eighty_columns(cranfield: Cranfield, example: Path) -> None:
 
 
 def test_a_table_on_a_narrow_terminal_is_split(example: Path) -> None:
-    from cranfield.report import evaluation
-    from cranfield.scores import evaluate
+    from cranfield.evaluation.scores import evaluate
+    from cranfield.reporting import evaluation
 
     measures = [f"P@{k}" for k in range(1, 31)]
     scores = evaluate(example / "qrels.txt", [example / "bm25.run", example / "lm.run"], measures)
@@ -392,7 +392,7 @@ def test_bounds_follow_their_measure(cranfield: Cranfield, small: Path) -> None:
 
 def test_outer_bounds_are_marked(cranfield: Cranfield, small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for most in ("MOST_CANDIDATES", "MOST_JOINED"):
-        monkeypatch.setattr(f"cranfield.bounds.{most}", 1)
+        monkeypatch.setattr(f"cranfield.evaluation.bounds.{most}", 1)
     args = ("eval", small / "qrels", small / "one.run", "-m", "Rprec", "--bounds")
     record = json.loads(cranfield(*args, "--format", "json", "-q").out)["runs"][0]["scores"]["Rprec.low"]
     assert record["outer"] == {"queries": 2, "which": ["1", "2"]}

@@ -217,7 +217,7 @@ def test_the_formula_is_mathml_where_it_can_be(
 
 def test_wide_tables_fit_the_terminal(example: Path) -> None:
     from cranfield import explain
-    from cranfield.report.explanation import as_text
+    from cranfield.reporting.explanation import as_text
 
     doc = "clueweb09-en0000-00-00000-and-much-more-than-that-which-nobody-reads"
     e = explain("nDCG@3", {"q": {doc: 1, "b": 2}}, {"q": {doc: 2.0, "b": 1.0}}, "q")

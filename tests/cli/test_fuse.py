@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.formats import read_qrels, read_run
+from cranfield.evaluation.scores import evaluate
 from cranfield.fusion import METHODS, NORMS, cross_fuse, fuse
-from cranfield.scores import evaluate
+from cranfield.io import read_qrels, read_run
 from tests.cli.conftest import Cranfield
 
 

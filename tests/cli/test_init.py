@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from cranfield.cli import commands
 from cranfield.errors import CranfieldError, InputError
 from cranfield.experiment import plan
-from cranfield.experiment.beginning import begin
-from cranfield.workspace import Given, Search, open_workspace
+from cranfield.experiment.init import begin
+from cranfield.experiment.workspace import Given, Search, open_workspace
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.judging import open_log
+from cranfield.annotation import open_log
 from cranfield.pooling.pool import Pool, write_pool
 from tests.cli.conftest import Cranfield, Outcome
 

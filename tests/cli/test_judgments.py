@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from cranfield.annotation import Desk, open_log
 from cranfield.cli import commands
-from cranfield.collection import Qrels
+from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError
-from cranfield.formats import read_qrels, write_qrels
-from cranfield.judging import Desk, open_log
+from cranfield.io import read_qrels, write_qrels
 from cranfield.pooling.pool import Pool, write_pool
 from tests.cli.conftest import Cranfield
 
@@ -23,7 +23,7 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_pool(Pool({"1": ("a", "b", "c")}), "pool.jsonl")
     with open_log("log.db") as log:
-        from cranfield.judging import Settings
+        from cranfield.annotation import Settings
 
         log.set_up(Settings(judgments=2))
         log.add_pool("pool.jsonl")
@@ -134,7 +134,7 @@ def test_all_events_is_for_a_history_only(tmp_path: Path) -> None:
 
 
 def test_a_history_with_decisions_is_taken_up_only_if_told_so(judged: Path, cranfield: Cranfield) -> None:
-    from cranfield.judging import adjudicate
+    from cranfield.annotation import adjudicate
 
     with open_log("log.db") as log:
         adjudicate(log, "cora", "1", "b", 3)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.report.comparison import FORMATS
+from cranfield.reporting.comparison import FORMATS
 from tests.cli.conftest import Cranfield
 
 SPLITS = ("--on", "dev=qrels.txt:bm25.run,lm.run,titles.run", "--on", "test=qrels.txt:lm.run,bm25.run")

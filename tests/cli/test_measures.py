@@ -10,7 +10,7 @@ import pytest
 
 from cranfield.measures import REGISTRY, Measure, all_measures, parse_measure
 from cranfield.measures.advice import ADVICE
-from cranfield.report.catalogue import formula_of, usual
+from cranfield.reporting.catalogue import formula_of, usual
 from tests.cli.conftest import Cranfield
 
 BUILT_IN = [kind for kind in all_measures() if kind.__module__.startswith("cranfield.")]

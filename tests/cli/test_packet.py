@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.judging import open_log
+from cranfield.annotation import open_log
 from cranfield.pooling.pool import Pool, write_pool
 from tests.cli.conftest import Cranfield, Outcome
 
@@ -50,7 +50,7 @@ def test_some_topics_for_somebody(call: Any) -> None:
 def test_a_packet_of_a_log_has_its_order_and_its_grades(call: Any, tmp_path: Path) -> None:
     (tmp_path / "grades.tsv").write_text("0\tno\n1\tyes\n")
     assert "--log needs --assessor" in call("--log", "log.db").err
-    from cranfield.judging import Desk, Settings, read_scale
+    from cranfield.annotation import Desk, Settings, read_scale
 
     with open_log("log.db") as log:
         log.set_up(Settings(scale=read_scale("grades.tsv"), guidelines="As before."))

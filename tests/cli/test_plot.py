@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.report.plots import KINDS
+from cranfield.reporting.plots import KINDS
 from tests.cli.bench_file import bench
 from tests.cli.conftest import Cranfield
 

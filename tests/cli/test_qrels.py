@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cranfield.cli.qrels import SUBCOMMANDS
-from cranfield.formats import read_qrels
-from cranfield.judgments.provenance import read_provenance
+from cranfield.io import read_qrels
+from cranfield.qrels_tools.provenance import read_provenance
 from tests.cli.conftest import Cranfield
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from cranfield.trec_eval import trec_eval
+from cranfield.evaluation.tools.trec_eval import trec_eval
 from tests.cli.conftest import Cranfield
 
 

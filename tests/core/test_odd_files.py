@@ -11,15 +11,15 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 
-import cranfield.core
-import cranfield.streamed
-import cranfield.stretches
+import cranfield.base.compiled
+import cranfield.joining.parallel
+import cranfield.joining.streaming
 from cranfield import CranfieldError, Evaluator, InputError
-from cranfield.choices import ScoreType, Ties
-from cranfield.judged import Joining
-from cranfield.streamed import is_streamable
+from cranfield.base.options import ScoreType, Ties
+from cranfield.joining.join import Joining
+from cranfield.joining.streaming import is_streamable
 
-core = cranfield.core.core
+core = cranfield.base.compiled.core
 if core is None:
     pytest.skip("the compiled core is not in use", allow_module_level=True)
 
@@ -90,8 +90,8 @@ def test_a_file_may_be_cut_anywhere(
     both: Any, monkeypatch: pytest.MonkeyPatch, run: Path, stretch: int, piece: int
 ) -> None:
     whole = outcome(PLAIN_QRELS, run)
-    monkeypatch.setattr(cranfield.stretches, "STRETCH", stretch)
-    monkeypatch.setattr(cranfield.stretches, "PIECE", piece)
+    monkeypatch.setattr(cranfield.joining.parallel, "STRETCH", stretch)
+    monkeypatch.setattr(cranfield.joining.parallel, "PIECE", piece)
     assert both(PLAIN_QRELS, run) == (whole, whole)
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import cranfield.core
-import cranfield.streamed
+import cranfield.base.compiled
+import cranfield.joining.streaming
 from cranfield import Evaluator, InputError, Qrels
 
-core = cranfield.core.core
+core = cranfield.base.compiled.core
 if core is None:
     pytest.skip("the compiled core is not in use", allow_module_level=True)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cranfield.core
+import cranfield.base.compiled
 
-core = cranfield.core.core
+core = cranfield.base.compiled.core
 if core is None:
     pytest.skip("the compiled core is not in use", allow_module_level=True)
 

@@ -20,23 +20,29 @@ import pytest
 from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 
-import cranfield.collection
-import cranfield.core
-import cranfield.formats.files
-import cranfield.judged
-import cranfield.streamed
-import cranfield.stretches
+import cranfield.base.compiled
+import cranfield.data.collection
+import cranfield.io.runs_qrels
+import cranfield.joining.join
+import cranfield.joining.parallel
+import cranfield.joining.streaming
 from cranfield import CranfieldError, Evaluator, InputError, read_qrels
-from cranfield.choices import ScoreType, Ties
-from cranfield.judged import Joining
-from cranfield.streamed import join_lines
+from cranfield.base.options import ScoreType, Ties
+from cranfield.joining.join import Joining
+from cranfield.joining.streaming import join_lines
 from tests.waiting import TIMEOUT, wait_until
 
-core = cranfield.core.core
+core = cranfield.base.compiled.core
 if core is None:
     pytest.skip("the compiled core is not in use", allow_module_level=True)
 
-USERS = (cranfield.core, cranfield.collection, cranfield.formats.files, cranfield.judged, cranfield.streamed)
+USERS = (
+    cranfield.base.compiled,
+    cranfield.data.collection,
+    cranfield.io.runs_qrels,
+    cranfield.joining.join,
+    cranfield.joining.streaming,
+)
 MEASURES = ["nDCG@3", "AP", "RR", "P@2", "Bpref", "NumRet", "R@5"]
 SCORES = ["1", "2", "0.5", "-1", "1e-3", "+1.", ".5", "1e308", "5e-324", "0.1", "0.10", "1.0000000001", "-0", "1E2"]
 ODD_SCORES = ["1e400", "nan", "inf", "0x10", "1_0", "", "1e", "--1", "1..2", "٣", "9" * 30, "0." + "1" * 400]
@@ -240,8 +246,8 @@ def test_it_does_not_matter_how_a_file_is_cut(
 ) -> None:
     qrels, run = long_run
     whole = pure(lambda: outcome(qrels, run))
-    monkeypatch.setattr(cranfield.stretches, "STRETCH", stretch)
-    monkeypatch.setattr(cranfield.stretches, "PIECE", piece)
+    monkeypatch.setattr(cranfield.joining.parallel, "STRETCH", stretch)
+    monkeypatch.setattr(cranfield.joining.parallel, "PIECE", piece)
     assert outcome(qrels, run) == whole
     (packed := run.with_suffix(".gz")).write_bytes(gzip.compress(run.read_bytes()))
     assert outcome(qrels, packed)[1:] == whole[1:]
@@ -262,7 +268,7 @@ def test_a_run_that_does_not_fit_into_memory_is_refused(
 ) -> None:
     qrels, run = long_run
     run.write_text(run.read_text() + "0 Q0 again 1 1 tag\n")
-    monkeypatch.setattr(cranfield.streamed, "_free_memory", lambda: 1000)
+    monkeypatch.setattr(cranfield.joining.streaming, "_free_memory", lambda: 1000)
     with pytest.raises(InputError, match="the lines of some query are apart.*sort -s -k1,1"):
         Evaluator(qrels, ["AP"]).score(run)
 
@@ -270,7 +276,7 @@ def test_a_run_that_does_not_fit_into_memory_is_refused(
 def test_threads_are_joined_also_after_an_error(long_run: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     qrels, run = long_run
     before = set(threading.enumerate())  # a browser or a server of another test may have left some
-    monkeypatch.setattr(cranfield.stretches, "STRETCH", 500)
+    monkeypatch.setattr(cranfield.joining.parallel, "STRETCH", 500)
     run.write_text(run.read_text() + "0 Q0 d 1 one tag\n")
     with pytest.raises(InputError, match="score 'one' is not a decimal number"):
         Evaluator(qrels, ["AP"]).score(run, jobs=4)

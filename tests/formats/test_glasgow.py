@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.formats import glasgow
-from cranfield.formats.values import stop
-from cranfield.opening import Input
+from cranfield.io import glasgow
+from cranfield.io.files import Input
+from cranfield.io.parse_values import stop
 
 Put = Callable[..., Path]
 LISA = """

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.checking import check_file, pair_up
-from cranfield.collection import Qrels, Run
+from cranfield.data.collection import Qrels, Run
 from cranfield.errors import CranfieldError
-from cranfield.formats import read_qrels, read_run
+from cranfield.io import read_qrels, read_run
+from cranfield.validation import check_file, pair_up
 
 Rows = Run | Qrels
 ROUNDS = 200

@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 
 from cranfield.errors import CranfieldError, FormatError, InputError, MissingExtra
-from cranfield.formats import read_qrels, read_run, write_run
-from cranfield.opening import BLOCK, Input, display_name, expand
+from cranfield.io import read_qrels, read_run, write_run
+from cranfield.io.files import BLOCK, Input, display_name, expand
 
 Put = Callable[..., Path]
 RUN = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.5 tag\nq2 Q0 d1 1 0.5 tag\n"

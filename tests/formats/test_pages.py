@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.formats.pages import Page, decode_page, is_text, parse_headers, read_page
+from cranfield.io.html_text import Page, decode_page, is_text, parse_headers, read_page
 
 PAGE = """<!DOCTYPE html><html><head><title> Lamps
  &amp; bells </title><style>p {color: red}</style>

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.formats import as_run, read_run, write_run
-from cranfield.formats.plain_runs import PlainRun, plain_run, read_plain_run
+from cranfield.io import as_run, read_run, write_run
+from cranfield.io.plain_runs import PlainRun, plain_run, read_plain_run
 
 IDS = st.text(alphabet="abé/<\udcff\x01", min_size=1, max_size=5)
 SCORES = st.one_of(st.integers(0, 3).map(float), st.floats(-1e6, 1e6, allow_nan=False), st.floats(allow_infinity=False))

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection import Qrels
+from cranfield.data.collection import Qrels
 from cranfield.errors import DuplicateError, FormatError, InputError
-from cranfield.formats import read_qrels
+from cranfield.io import read_qrels
 
 Put = Callable[..., Path]
 TREC = "q1 0 d1 1\nq1 0 d2 0\nq2 0 d1 2\n"

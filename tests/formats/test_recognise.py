@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.choices import QRELS_FORMATS, RUN_FORMATS
+from cranfield.base.options import QRELS_FORMATS, RUN_FORMATS
 from cranfield.errors import DuplicateError, FormatError, InputError
-from cranfield.formats import read_qrels, read_run
-from cranfield.formats.identify import Identity, identify
-from cranfield.formats.recognise import AS_ASKED, recognise_qrels, recognise_run
+from cranfield.io import read_qrels, read_run
+from cranfield.io.detect_format import AS_ASKED, recognise_qrels, recognise_run
+from cranfield.io.detect_kind import Identity, identify
 
 Put = Callable[..., Path]
 RUNS = {

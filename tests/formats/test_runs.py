@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from cranfield.errors import CranfieldError, DuplicateError, FormatError, InputError
-from cranfield.formats import read_run
-from cranfield.formats.json_rows import read_json_run
-from cranfield.opening import Input
+from cranfield.io import read_run
+from cranfield.io.files import Input
+from cranfield.io.json_rows import read_json_run
 
 Put = Callable[..., Path]
 TREC = "q1 Q0 d1 1 2.5 bm25\nq1 Q0 d2 2 1.5 bm25\nq2 Q0 d1 1 0.5 bm25\n"

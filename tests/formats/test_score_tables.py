@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.errors import DuplicateError, FormatError, InputError
-from cranfield.formats.score_tables import as_scores, read_scores
+from cranfield.io.score_tables import as_scores, read_scores
 
 ROWS = [("bm25", "AP", "q1", 0.5), ("bm25", "AP", "q2", 0.25), ("lm", "AP", "q1", 1.0), ("lm", "AP", "q2", 0.0)]
 TABLE = {"bm25": {"AP": {"q1": 0.5, "q2": 0.25}}, "lm": {"AP": {"q1": 1.0, "q2": 0.0}}}

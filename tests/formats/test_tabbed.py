@@ -3,7 +3,7 @@
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.formats import read_doc_lengths, read_duplicates, read_facts, read_groups
+from cranfield.io import read_doc_lengths, read_duplicates, read_facts, read_groups
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection import Document, Subtopic, Topic
+from cranfield.data.collection import Document, Subtopic, Topic
 from cranfield.errors import FormatError, InputError
-from cranfield.formats.texts import (
+from cranfield.io.topics_documents import (
     DOCUMENT_FORMATS,
     TOPIC_FORMATS,
     read_documents,

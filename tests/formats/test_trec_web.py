@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import InputError
-from cranfield.formats import trec_web
-from cranfield.formats.values import stop
-from cranfield.opening import Input
+from cranfield.io import trec_web
+from cranfield.io.files import Input
+from cranfield.io.parse_values import stop
 
 GOV2 = b"""<DOC>
 <DOCNO>GX000-00-0000000</DOCNO>

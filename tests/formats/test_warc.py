@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import InputError
-from cranfield.formats import warc
-from cranfield.formats.values import stop
-from cranfield.opening import Input
+from cranfield.io import warc
+from cranfield.io.files import Input
+from cranfield.io.parse_values import stop
 
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 

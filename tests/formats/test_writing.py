@@ -18,10 +18,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cranfield.collection import Qrels, Run
+from cranfield.data.collection import Qrels, Run
 from cranfield.errors import CranfieldError, FormatError, InputError
-from cranfield.formats import files, read_qrels, read_run, write_qrels, write_run
-from cranfield.opening import _compression
+from cranfield.io import read_qrels, read_run, runs_qrels, write_qrels, write_run
+from cranfield.io.files import _compression
 
 RUN = Run.from_rows(["q1", "q1", "q2"], ["d1", "d2", "d1"], [1.5, 2.5, 0.1], name="bm25")
 QRELS = Qrels.from_rows(["q1", "q1", "q2"], ["d1", "d2", "d1"], [1, 0, 2.5])
@@ -124,7 +124,7 @@ def test_judgments_go_to_their_own_format_unless_told_otherwise(tmp_path: Path, 
     assert judgments(read_qrels(tmp_path / "a", kind)) == judgments(qrels)
 
 
-@pytest.mark.parametrize("format", files.RUN_WRITERS)
+@pytest.mark.parametrize("format", runs_qrels.RUN_WRITERS)
 @pytest.mark.parametrize("suffix", ["", ".gz", ".bz2", ".xz", ".zst"])
 def test_what_was_written_is_recognised(tmp_path: Path, format: str, suffix: str) -> None:
     if suffix == ".zst":
@@ -137,12 +137,12 @@ def test_what_was_written_is_recognised(tmp_path: Path, format: str, suffix: str
 
 
 def test_qrels_are_written_in_every_format_that_is_read() -> None:
-    assert set(files.QRELS_WRITERS) == set(files.QRELS_READERS)
-    assert set(files.RUN_WRITERS) == set(files.RUN_READERS)
+    assert set(runs_qrels.QRELS_WRITERS) == set(runs_qrels.QRELS_READERS)
+    assert set(runs_qrels.RUN_WRITERS) == set(runs_qrels.RUN_READERS)
 
 
 @pytest.mark.parametrize(
-    "format", sorted(set(files.QRELS_WRITERS) - set(SPECIAL) - {"cranfield", "cacm", "cisi", "pairs"})
+    "format", sorted(set(runs_qrels.QRELS_WRITERS) - set(SPECIAL) - {"cranfield", "cacm", "cisi", "pairs"})
 )
 def test_written_qrels_are_recognised(tmp_path: Path, format: str) -> None:
     write_qrels(QRELS, tmp_path / "file", format)
@@ -357,7 +357,7 @@ def test_a_failing_writer_leaves_the_old_file_and_nothing_else(
 
     path = tmp_path / f"run{suffix}"
     path.write_bytes(b"old")
-    monkeypatch.setattr(files, "RUN_WRITERS", {"trec": fail})
+    monkeypatch.setattr(runs_qrels, "RUN_WRITERS", {"trec": fail})
     with pytest.raises(InputError if error is OSError else error):
         write_run(RUN, path)
     assert path.read_bytes() == b"old"
@@ -437,7 +437,7 @@ def test_a_relative_name_is_written_where_one_stands(tmp_path: Path, monkeypatch
 
 def test_nothing_but_our_own_errors_comes_from_odd_ids(tmp_path: Path) -> None:
     for doc in ("\ud800", "\udc41", "a\rb", "x" * 200_000):
-        for format in files.RUN_WRITERS:
+        for format in runs_qrels.RUN_WRITERS:
             try:
                 write_run(Run.from_rows(["q"], [doc], [1.0]), tmp_path / "file", format)
                 read_run(tmp_path / "file", format)

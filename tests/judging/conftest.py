@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from cranfield.judging import Desk, JudgmentLog, Settings, open_log
+from cranfield.annotation import Desk, JudgmentLog, Settings, open_log
 from tests.lab import servers
 
 

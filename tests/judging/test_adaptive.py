@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from cranfield.annotation import Desk, JudgmentLog, feeder, open_log
+from cranfield.annotation.adaptive import askers_of, grades, growing
 from cranfield.cli import commands
 from cranfield.errors import InputError
-from cranfield.judging import Desk, JudgmentLog, feeder, open_log
-from cranfield.judging.adaptive import askers_of, grades, growing
 from cranfield.pooling.pool import Pool, write_pool
 from tests.judging.conftest import with_pairs
 

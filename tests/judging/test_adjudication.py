@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cranfield.errors import InputError
-from cranfield.judging import (
+from cranfield.annotation import (
     Desk,
     JudgingError,
     JudgmentLog,
@@ -17,6 +16,7 @@ from cranfield.judging import (
     number_of_disputes,
     undo_adjudication,
 )
+from cranfield.errors import InputError
 from tests.judging.conftest import with_pairs
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.judging.cells import cell, text_in
+from cranfield.annotation.csv_escape import cell, text_in
 
 ODD = st.text(st.sampled_from("\\u0d8fa'=-+@\t\r\n\0\ud800\udcff1.x,\""))
 ANY = st.text(st.characters(exclude_categories=()))

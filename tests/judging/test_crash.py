@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from cranfield.judging import Desk, JudgmentLog, Settings, open_log
-from cranfield.judging.events import state_of
+from cranfield.annotation import Desk, JudgmentLog, Settings, open_log
+from cranfield.annotation.events import state_of
 from tests.judging.forks import Forks
 from tests.waiting import wait_until
 
@@ -26,7 +26,7 @@ LEFT = "SELECT 1 FROM pairs WHERE judged < wanted LIMIT 1"
 # several judges in threads, each telling what was confirmed, as soon as it was; and sending some of it again
 JUDGING = """
 import random, sys, threading
-from cranfield.judging import Desk, Trace, open_log
+from cranfield.annotation import Desk, Trace, open_log
 log = open_log(sys.argv[1])
 rng = random.Random(int(sys.argv[2]))
 lock = threading.Lock()
@@ -88,7 +88,7 @@ def kill_and_check(place: str, out: Path) -> tuple[int, int]:
     many were written while the process died."""
     confirmed: list[list[str]] = []
     topics = 0
-    with Forks("cranfield.judging", "cranfield.pooling.pool", *(["psycopg"] if "://" in place else [])) as forks:
+    with Forks("cranfield.annotation", "cranfield.pooling.pool", *(["psycopg"] if "://" in place else [])) as forks:
         for attempt in range(KILLS // GROUPS):
             with open_log(place) as log:
                 if attempt % 10 == 0 or log.read(lambda at: at.value(LEFT)) is None:

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.judging import DatabaseFull, Desk, JudgingError, JudgmentLog, export_qrels, open_log
-from cranfield.judging.database import APPLICATION, escaped, open_database, unescaped
+from cranfield.annotation import DatabaseFull, Desk, JudgingError, JudgmentLog, export_qrels, open_log
+from cranfield.annotation.database import APPLICATION, escaped, open_database, unescaped
 from tests.judging.conftest import with_pairs
 from tests.waiting import TIMEOUT
 
@@ -91,7 +91,7 @@ def test_a_full_database_is_an_error_that_keeps_what_was_confirmed(tmp_path: Pat
 
 FILLING = """
 import sys
-from cranfield.judging import Desk, JudgingError, open_log
+from cranfield.annotation import Desk, JudgingError, open_log
 desk = Desk(open_log(sys.argv[1]), "ada")
 item = desk.next()
 try:

@@ -7,10 +7,10 @@ from dataclasses import asdict, is_dataclass
 
 import pytest
 
+from cranfield.annotation import Desk, Item, JudgingError, JudgmentLog, Settings, Trace, assign, export_qrels
+from cranfield.annotation import assessor_session as desk_module
+from cranfield.annotation.assignment import Assignment, assignments, deal, deal_topics, unassign
 from cranfield.errors import InputError
-from cranfield.judging import Desk, Item, JudgingError, JudgmentLog, Settings, Trace, assign, export_qrels
-from cranfield.judging import desk as desk_module
-from cranfield.judging.assignment import Assignment, assignments, deal, deal_topics, unassign
 from tests.judging.conftest import judge_all, with_pairs
 
 
@@ -227,7 +227,7 @@ def test_a_desk_tells_nothing_of_others_or_of_where_documents_come_from(log: Jud
 
 
 def test_no_table_of_the_database_holds_rank_score_or_run(log: JudgmentLog) -> None:
-    from cranfield.judging.schema import MIGRATIONS
+    from cranfield.annotation.schema import MIGRATIONS
 
     text = " ".join(statement for migration in MIGRATIONS for statement in migration.statements).lower()
     for word in ("rank", "score", " run", "system"):

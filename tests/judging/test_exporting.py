@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection import Qrels
-from cranfield.errors import InputError
-from cranfield.formats import read_qrels, write_qrels
-from cranfield.judging import (
+from cranfield.annotation import (
     Desk,
     Event,
     JudgingError,
@@ -22,8 +19,11 @@ from cranfield.judging import (
     open_log,
     write_history,
 )
-from cranfield.judging.exporting import number_of_events
-from cranfield.report.judging import exported_text
+from cranfield.annotation.export import number_of_events
+from cranfield.data.collection import Qrels
+from cranfield.errors import InputError
+from cranfield.io import read_qrels, write_qrels
+from cranfield.reporting.judging import exported_text
 from tests.judging.conftest import judge_all, with_pairs
 
 GRADES: dict[str, dict[str, float | None]] = {

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.errors import InputError
-from cranfield.judging import (
+from cranfield.annotation import (
     Desk,
     JudgmentLog,
     Settings,
@@ -20,6 +19,7 @@ from cranfield.judging import (
     open_log,
     write_history,
 )
+from cranfield.errors import InputError
 from tests.judging.conftest import judge_all, with_pairs
 from tests.judging.test_log import at_random
 
@@ -174,7 +174,7 @@ def test_no_event_is_from_tomorrow(tmp_path: Path) -> None:
 
 
 def test_real_assessors_are_exported_as_they_were(shared_data: Path, tmp_path: Path) -> None:
-    from cranfield.formats import read_qrels
+    from cranfield.io import read_qrels
 
     with open_log(tmp_path / "log.db") as log:
         for number in (1, 2):
@@ -182,7 +182,7 @@ def test_real_assessors_are_exported_as_they_were(shared_data: Path, tmp_path: P
         for number in (1, 2):
             expected = read_qrels(shared_data / f"agreement/dl19.assessor{number}.qrels").to_dict()
             assert export_qrels(log, assessors=[f"assessor{number}"]).qrels.to_dict() == expected
-        from cranfield.judging import agreement
+        from cranfield.annotation import agreement
 
         assert agreement(log)["percent"].n == 1111  # pairs in common, of 1,115 each
 

@@ -10,8 +10,8 @@ from uuid import uuid4
 
 import pytest
 
-from cranfield.judging import Desk, JudgmentLog, Settings, Trace, deal, open_log, order, progress
-from cranfield.judging.packet import places_of
+from cranfield.annotation import Desk, JudgmentLog, Settings, Trace, deal, open_log, presentation_order, progress
+from cranfield.annotation.packet import places_of
 from tests.judging.conftest import judge_all, with_pairs
 from tests.waiting import TIMEOUT
 
@@ -70,7 +70,7 @@ def test_bit_by_bit_is_as_if_all_had_been_there_at_once(
 ) -> None:
     found = []
     for together in (3, 11, 1_000):
-        monkeypatch.setattr(order, "_TOGETHER", together)
+        monkeypatch.setattr(presentation_order, "_TOGETHER", together)
         with open_log(tmp_path / f"{together}.db") as log:
             seen = acts(log, seed)
             before = laid(log)
@@ -107,7 +107,7 @@ def test_what_follows_from_the_log_is_the_same_when_it_is_worked_out_anew(seed: 
 def test_the_same_holds_in_postgresql(postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = []
     for together in (7, 1_000):
-        monkeypatch.setattr(order, "_TOGETHER", together)
+        monkeypatch.setattr(presentation_order, "_TOGETHER", together)
         with open_log(f"{postgres}?schema=t{uuid4().hex[:20]}") as log:
             found.append((acts(log, 5), laid(log)))
     with open_log(tmp_path / "log.db") as log:
@@ -152,14 +152,14 @@ def test_the_first_document_of_a_long_topic_makes_few_places(log: JudgmentLog) -
     desk = Desk(log, "ada")
     item = desk.next("1")
     assert item is not None and (item.place, item.places, item.left) == (1, 1100, 1100)
-    assert len(laid(log)) == order._TOGETHER
+    assert len(laid(log)) == presentation_order._TOGETHER
     (topic,) = desk.topics()
     assert (topic.places, topic.left, topic.skipped) == (1100, 1100, 0)
     (one,) = progress(log).assessors
     assert one.left == 1100
     item = desk.save("judge", "1", 1, 2).next
     assert item is not None and (item.place, item.left) == (2, 1099)
-    assert len(laid(log)) == 2 * order._TOGETHER
+    assert len(laid(log)) == 2 * presentation_order._TOGETHER
     assert desk.at("1", 1100).place == 1100  # one that is far ahead can be looked at
     assert len(laid(log)) == 1100 and len(places_of(log, "ada")["1"]) == 1099
 

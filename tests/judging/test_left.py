@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.judging import (
+from cranfield.annotation import (
     Assignment,
     Desk,
     Event,
@@ -20,7 +20,7 @@ from cranfield.judging import (
     progress,
     unassign,
 )
-from cranfield.judging.adaptive import grades
+from cranfield.annotation.adaptive import grades
 from tests.judging.conftest import judge_all, with_pairs
 
 
@@ -144,7 +144,7 @@ def test_who_opens_what_they_judged_keeps_nobody_from_it(log: JudgmentLog) -> No
 
 
 def test_no_hours_are_left_where_nobody_can_judge_what_is(log: JudgmentLog) -> None:
-    from cranfield.judging import Trace
+    from cranfield.annotation import Trace
 
     with_pairs(log, 1, 2)
     for name in ("ada", "bob"):

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.errors import InputError
-from cranfield.judging import (
+from cranfield.annotation import (
     Desk,
     Event,
     JudgingError,
@@ -24,8 +23,9 @@ from cranfield.judging import (
     open_log,
     undo_adjudication,
 )
-from cranfield.judging.events import state_of
-from cranfield.judging.log import wanted_judgments
+from cranfield.annotation.events import state_of
+from cranfield.annotation.log import wanted_judgments
+from cranfield.errors import InputError
 from tests.judging.conftest import judge_all, with_pairs
 
 
@@ -214,7 +214,7 @@ def test_more_judgments_for_each_pair_open_what_was_full(small: JudgmentLog) -> 
 
 
 def test_grades_that_were_given_must_stay(small: JudgmentLog) -> None:
-    from cranfield.judging import Scale
+    from cranfield.annotation import Scale
 
     judge_all(Desk(small, "ada"), 3)
     with pytest.raises(JudgingError, match="judged 3, which is none of the grades"):

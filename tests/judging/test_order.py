@@ -9,8 +9,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.judging import Desk, JudgmentLog, Settings, open_log
-from cranfield.judging.order import GAP, arranged
+from cranfield.annotation import Desk, JudgmentLog, Settings, open_log
+from cranfield.annotation.presentation_order import GAP, arranged
 from tests.judging.conftest import judge_all, with_pairs
 
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from cranfield.collection import Document, Topic
+from cranfield.annotation import Scale, Settings, export_qrels, import_judgments, open_log
+from cranfield.annotation.documents import Texts
+from cranfield.annotation.packet import Packet, asset, in_script, packet, places_by_chance, places_of
+from cranfield.annotation.settings import USUAL_GUIDELINES
+from cranfield.data.collection import Document, Topic
 from cranfield.errors import InputError
-from cranfield.judging import Scale, Settings, export_qrels, import_judgments, open_log
-from cranfield.judging.packet import Packet, asset, in_script, packet, places_by_chance, places_of
-from cranfield.judging.settings import USUAL_GUIDELINES
-from cranfield.judging.texts import Texts
 from tests.judging.conftest import with_pairs
 
 EVIL = """</script><script>window.hit = 1</script><img src=x onerror="window.hit = 1"><svg onload=window.hit=1>
@@ -97,7 +97,7 @@ def test_json_in_a_page_holds_no_markup() -> None:
 
 
 def test_a_packet_of_a_log_has_what_is_left_in_the_order_kept_there(tmp_path: Path) -> None:
-    from cranfield.judging import Desk
+    from cranfield.annotation import Desk
 
     with open_log(tmp_path / "log.db") as log:
         with_pairs(log, 1, 10, repeats=0.3)

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from cranfield.judging import Desk, JudgmentLog, Trace, adjudicate, agreement, assignments, deal, progress
-from cranfield.report.judging import status_json, status_text
+from cranfield.annotation import Desk, JudgmentLog, Trace, adjudicate, agreement, assignments, deal, progress
+from cranfield.reporting.judging import status_json, status_text
 from tests.judging.conftest import with_pairs
 
 

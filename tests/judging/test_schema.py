@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
-from cranfield.judging import Desk, Event, JudgingError, open_log
-from cranfield.judging.database import Connection, open_database
-from cranfield.judging.schema import MIGRATIONS, Migration, migrate
+from cranfield.annotation import Desk, Event, JudgingError, open_log
+from cranfield.annotation.database import Connection, open_database
+from cranfield.annotation.schema import MIGRATIONS, Migration, migrate
 from tests.judging.conftest import judge_all, with_pairs
 
 NEXT = MIGRATIONS[-1].version + 1

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from cranfield.annotation import Desk, JudgmentLog, adjudicate, disputes, export_qrels, open_log
+from cranfield.annotation.documents import Texts
+from cranfield.annotation.terminal.screen import judge_by_lines
+from cranfield.annotation.terminal.settling import Settling
 from cranfield.cli import commands
-from cranfield.collection import Document, Topic
-from cranfield.judging import Desk, JudgmentLog, adjudicate, disputes, export_qrels, open_log
-from cranfield.judging.settling import Settling
-from cranfield.judging.terminal import judge_by_lines
-from cranfield.judging.texts import Texts
+from cranfield.data.collection import Document, Topic
 from cranfield.pooling.pool import Pool, write_pool
 from tests.judging.test_terminal import Terminal
 

@@ -22,13 +22,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.collection import Document, Topic
-from cranfield.judging import Desk, JudgmentLog, Settings, export_qrels, open_log
-from cranfield.judging.keys import ACTIONS, BY_KEY
-from cranfield.judging.seat import AWAY
-from cranfield.judging.sitting import Sitting
-from cranfield.judging.terminal import _filled, _wrapped, columns, judge_by_lines, laid_out, safe
-from cranfield.judging.texts import Marker, Texts, matches
+from cranfield.annotation import Desk, JudgmentLog, Settings, export_qrels, open_log
+from cranfield.annotation.documents import Marker, Texts, matches
+from cranfield.annotation.keybindings import ACTIONS, BY_KEY
+from cranfield.annotation.terminal.screen import _filled, _wrapped, columns, judge_by_lines, laid_out, safe
+from cranfield.annotation.terminal.seat import AWAY
+from cranfield.annotation.terminal.sitting import Sitting
+from cranfield.data.collection import Document, Topic
 from cranfield.pooling.pool import Pool, write_pool
 from tests.waiting import wait_until
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cranfield.collection import Topic
-from cranfield.judging.texts import Marker
+from cranfield.annotation.documents import Marker
+from cranfield.data.collection import Topic
 
 
 def marked(title: str, text: str) -> list[str]:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.judging import Desk, Item, JudgmentLog, Settings, open_log
-from cranfield.judging import desk as desk_module
+from cranfield.annotation import Desk, Item, JudgmentLog, Settings, open_log
+from cranfield.annotation import assessor_session as desk_module
 
 HOLD = 100.0
 ACTS = ("next", "judge", "judge", "judge", "cannot", "skip", "undo", "leave", "wait", "add", "plan", "found")

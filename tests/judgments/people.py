@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.formats import as_qrels
-from cranfield.judgments.assessors import Assessor
+from cranfield.io import as_qrels
+from cranfield.qrels_tools.assessors import Assessor
 
 
 def assessor(name: str, grades: Any, is_model: bool = False) -> Assessor:

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError
-from cranfield.formats import read_qrels
-from cranfield.judgments.agreement import Agreement, Design, agree
-from cranfield.judgments.assessors import Assessor
-from cranfield.pooling.reduced import Flips, Verdicts
-from cranfield.report import agreement as report
-from cranfield.scores import evaluate
-from cranfield.stats.compare import compare
+from cranfield.evaluation.scores import evaluate
+from cranfield.io import read_qrels
+from cranfield.pooling.subsampled_qrels import Flips, Verdicts
+from cranfield.qrels_tools.agreement import Agreement, Design, agree
+from cranfield.qrels_tools.assessors import Assessor
+from cranfield.reporting import agreement as report
+from cranfield.stats.comparison import compare
 from cranfield.stats.correlation import kendall_tau, tau_ap
 from tests.judgments.people import assessor, assessors
 
@@ -115,7 +115,7 @@ def test_a_gap_in_the_scale_is_told_unless_the_scale_is_given() -> None:
 
 
 def test_sampled_judgments_are_compared_with_others_where_judged() -> None:
-    from cranfield.collection import Qrels
+    from cranfield.data.collection import Qrels
 
     sampled = Assessor("s", Qrels.from_rows(["1"] * 2, ["a", "b"], [1, -1], extra={"stratum": ["1", "1"]}))
     found = agree([sampled, assessor("anna", {"1": {"a": 1, "b": 0}})], QUICK)
@@ -152,7 +152,7 @@ def two_views(topics: int = 30, flip: bool = True) -> tuple[list[Assessor], list
 
 
 def named_runs(runs: list[Any]) -> list[Any]:
-    from cranfield.formats import as_run
+    from cranfield.io import as_run
 
     return [as_run(run, name=name) for run, name in zip(runs, ("up", "down", "random"), strict=True)]
 

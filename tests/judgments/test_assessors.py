@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.formats import read_qrels
-from cranfield.judgments.assessors import Assessor, read_assessors
-from cranfield.judgments.merging import merge
-from cranfield.judgments.provenance import read_provenance, write_judgments
+from cranfield.io import read_qrels
+from cranfield.qrels_tools.assessors import Assessor, read_assessors
+from cranfield.qrels_tools.merging import merge
+from cranfield.qrels_tools.provenance import read_provenance, write_judgments
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from cranfield.errors import CranfieldError, InputError
-from cranfield.judgments.clicks import CAUTION, Clicked, ClickRule, judge_by_clicks
-from cranfield.judgments.provenance import is_clicks
-from cranfield.stats.shares import wilson
+from cranfield.qrels_tools.clicks import CAUTION, Clicked, ClickRule, judge_by_clicks
+from cranfield.qrels_tools.provenance import is_clicks
+from cranfield.stats.proportions import wilson
 
 LOG = "query\tdoc\tclicks\timpressions\n1\ta\t60\t100\n1\tb\t0\t100\n1\tc\t5\t50\n2\ta\t1\t3\n2\tc\t20\t100\n"
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection import Qrels
-from cranfield.formats import as_qrels, read_qrels
-from cranfield.judgments.counting import Spread, count
+from cranfield.data.collection import Qrels
+from cranfield.io import as_qrels, read_qrels
+from cranfield.qrels_tools.statistics import Spread, count
 
 QRELS = as_qrels({"1": {"a": 2, "b": 0, "c": 1, "d": 0, "e": 0, "f": 0}, "2": {"a": 0, "b": 0}, "3": {"a": 3, "b": 0}})
 

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.formats import as_qrels
-from cranfield.judgments.differences import differences
+from cranfield.io import as_qrels
+from cranfield.qrels_tools.diff import differences
 
 OLD = as_qrels({"1": {"a": 0, "b": 1, "c": 2}, "2": {"a": 1}})
 NEW = as_qrels({"1": {"a": 2, "b": 1, "d": 0}, "3": {"a": 1}})

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.collection import Qrels
+from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError, InputError
-from cranfield.judgments.assessors import Assessor
-from cranfield.judgments.merging import RULES, TIES, merge
-from cranfield.report.judgments import conflicts_table
+from cranfield.qrels_tools.assessors import Assessor
+from cranfield.qrels_tools.merging import RULES, TIES, merge
+from cranfield.reporting.judgments import conflicts_table
 from tests.judgments.people import assessor, assessors
 
 # a: 0 1 1, b: 0 0 3, c: 2 only by one, d: 0 2 by two, e: 3 3 3

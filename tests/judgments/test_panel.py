@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.judgments.panel import side_by_side
+from cranfield.qrels_tools.assessor_matrix import side_by_side
 from tests.judgments.people import assessor, assessors
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cranfield.collection import Qrels
+from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError, InputError
-from cranfield.formats import as_qrels
-from cranfield.judgments.scales import parse_mapping, parse_ranges, parse_scale
-from cranfield.judgments.selecting import Sampling, binarize, keep, map_grades, sample
-from cranfield.scores import evaluate
+from cranfield.evaluation.scores import evaluate
+from cranfield.io import as_qrels
+from cranfield.qrels_tools.filters import Sampling, binarize, keep, map_grades, sample
+from cranfield.qrels_tools.grade_maps import parse_mapping, parse_ranges, parse_scale
 
 QRELS = as_qrels({"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 0, "d": 3}})
 

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError, InputError
-from cranfield.lab import subjects as subjects_module
+from cranfield.lab import systems_under_test as subjects_module
 from cranfield.lab.bench import Bench, Load, bench, measure_indexing, of_indexing, of_latencies
 from cranfield.lab.costs import Cost, Indexing
 from cranfield.lab.engines import Options, open_engine
 from cranfield.lab.latency import Latency
-from cranfield.lab.subjects import CONNECTED, FRESH, KEPT, engine_subject, subjects_named
+from cranfield.lab.systems_under_test import CONNECTED, FRESH, KEPT, engine_subject, subjects_named
 from tests.lab import servers
 from tests.lab.servers import FakeElastic, Request, Response, serving
 

@@ -12,16 +12,9 @@ from typing import Any, NamedTuple
 import pytest
 
 from cranfield import evaluate
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import InputError, MissingExtra
-from cranfield.lab.collections import (
-    KINDS,
-    collections_in,
-    is_named,
-    open_collection,
-    qrels_from,
-    topics_from,
-)
+from cranfield.lab.collections import KINDS, collections_in, is_named, open_collection, qrels_from, topics_from
 from cranfield.lab.collections.base import address_of
 from cranfield.lab.collections.catalogue import KNOWN, count
 from cranfield.lab.index import build

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab import dense, vectors
 from cranfield.lab.dense import LSI, Space, nearest

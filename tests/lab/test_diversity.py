@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.analysis import Analysis
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.lab.diversity import MMR, by_vectors, by_words, greedy
 from cranfield.lab.index import build
 from cranfield.lab.systems import system_named
+from cranfield.text.analysis import Analysis
 
 
 def by_definition(relevance: list[float], similar: list[list[float]], weight: float) -> list[int]:

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield import opening
-from cranfield.analysis import Analysis
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError, InputError
+from cranfield.io import files
 from cranfield.lab import embeddings
 from cranfield.lab.embeddings import Endpoint, embed_documents, embed_queries, made_with, vectors_of_index
 from cranfield.lab.engines.embedded import built
 from cranfield.lab.http import RetryPolicy
 from cranfield.lab.index import build
 from cranfield.lab.vectors import read_vectors
+from cranfield.text.analysis import Analysis
 from tests.lab.servers import Request, Response, serving
 from tests.waiting import TIMEOUT
 
@@ -283,7 +283,7 @@ def test_vectors_are_never_beside_the_ids_of_others(tmp_path: Path, monkeypatch:
                 written.append(file)
                 if len(written) > stop:
                     raise KeyboardInterrupt
-                return opening.writing(file)
+                return files.writing(file)
 
             with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
                 patched.setattr(embeddings, "writing", writing)

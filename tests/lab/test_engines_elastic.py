@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.engines import EngineError, Options, SearchFailed, elastic, open_engine
 from cranfield.lab.engines.elastic import Elastic

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from cranfield.errors import CranfieldError, InputError, MissingExtra
 from cranfield.lab import secrets
 from cranfield.lab.engines import EngineError, Options, SearchFailed, is_url, open_engine
-from cranfield.lab.engines.answers import JsonPath, hits_in_json, hits_in_lines, hits_in_text
 from cranfield.lab.engines.endpoint import Endpoint
+from cranfield.lab.engines.response_parser import JsonPath, hits_in_json, hits_in_lines, hits_in_text
 from cranfield.lab.engines.templates import filled_arguments, filled_json, filled_shell, filled_url
 from cranfield.lab.http import Client, RetryPolicy, ServerError
 from cranfield.lab.secrets import mask_url, parse_header

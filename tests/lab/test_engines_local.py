@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cranfield import evaluate, read_documents, read_qrels, read_topics
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.costs import cost_of
 from cranfield.lab.engines import Engine, Options, SearchFailed, ask_each, engine_url, open_engine, sqlite, tantivy
@@ -195,7 +195,7 @@ def test_a_damaged_file_is_no_index_to_search(tmp_path: Path) -> None:
 
 KILLED = """
 import sys
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.lab.engines import open_engine, sqlite, tantivy
 sqlite.COMMIT = tantivy.COMMIT = 200
 docs = (Document(f"d{i}", f"lamp number{i % 97} oil{i % 11}") for i in range(20_000))
@@ -259,7 +259,7 @@ def test_engines_agree_on_a_classic_collection(kind: str, tmp_path: Path, shared
 
 MEASURED = """
 import sys
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.lab.engines import open_engine
 n, words = int(sys.argv[2]), [f"word{i}" for i in range(20_000)]
 # a linear congruence walks through the words, the common ones more often

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from cranfield import evaluate, read_documents, read_qrels, read_topics
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import InputError
 from cranfield.lab.engines import EngineError, Options, SearchFailed, open_engine, postgres
 from cranfield.lab.engines.postgres import Postgres

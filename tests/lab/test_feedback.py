@@ -7,14 +7,14 @@ import math
 import numpy as np
 import pytest
 
-from cranfield.analysis import Analysis
-from cranfield.collection import Document, Run
+from cranfield.data.collection import Document, Run
 from cranfield.errors import CranfieldError
 from cranfield.fusion import fuse
 from cranfield.lab.feedback import RM3, BestSubset, FusedSubsets, Rocchio, SparckJones, scaled, subsets_of, summed
 from cranfield.lab.index import Index, build
 from cranfield.lab.models import BM25, Dirichlet
 from cranfield.lab.systems import as_run, system_named
+from cranfield.text.analysis import Analysis
 
 TEXTS = ["aa aa bb cc", "aa bb bb dd", "ee ff", "cc ee", "gg gg gg", "hh"]
 

@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.analysis import Analysis
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import InputError
 from cranfield.lab import index as module
 from cranfield.lab.index import ARRAYS, Index, build
+from cranfield.text.analysis import Analysis
 from tests.waiting import TIMEOUT
 
 DOCS = [
@@ -120,7 +120,7 @@ def test_an_empty_index_is_saved_and_opened(tmp_path: Path) -> None:
 
 SAVE = """
 import sys
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import InputError
 from cranfield.lab.index import build
 try:

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.collection import Run
+from cranfield.data.collection import Run
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.engines import SearchFailed
 from cranfield.lab.latency import (

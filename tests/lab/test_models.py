@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.analysis import Analysis
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.lab import models
 from cranfield.lab.index import Index, build
 from cranfield.lab.models import BM25, Query, best, model_named
+from cranfield.text.analysis import Analysis
 
 PLAIN = Analysis(stemmer="none", stop_words="none")
 

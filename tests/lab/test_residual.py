@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from cranfield import as_qrels, as_run, evaluate, read_documents, read_qrels, read_topics
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.lab.collections import open_collection
 from cranfield.lab.feedback import subsets_of
+from cranfield.lab.feedback_study import Comparison, compare_feedback, first_relevant, given_qrels, residual, without
 from cranfield.lab.index import Index, build
-from cranfield.lab.residual import Comparison, compare_feedback, first_relevant, given_qrels, residual, without
 from cranfield.lab.systems import query_text, system_named
-from cranfield.report import feedback as forms
+from cranfield.reporting import feedback as forms
 
 EXAMPLE = Path(str(files("cranfield") / "example"))
 

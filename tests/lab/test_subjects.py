@@ -8,18 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.engines import Options, open_engine
 from cranfield.lab.latency import using
-from cranfield.lab.subjects import (
-    Given,
-    dropped,
-    given_options,
-    parted,
-    subjects_named,
-    with_index,
-)
+from cranfield.lab.systems_under_test import Given, dropped, given_options, parted, subjects_named, with_index
 
 DOCUMENTS = [Document(f"d{i}", f"bicycle number {i}", "wheels and lamps " * (i + 1)) for i in range(5)]
 

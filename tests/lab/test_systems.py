@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from cranfield import evaluate, read_documents, read_qrels, read_topics
-from cranfield.analysis import Analysis
-from cranfield.collection import Document, Topic
+from cranfield.data.collection import Document, Topic
 from cranfield.errors import CranfieldError
 from cranfield.lab.index import build
 from cranfield.lab.systems import fitting, query_text, system_named, with_setting
+from cranfield.text.analysis import Analysis
 
 DOCS = [Document("a", "red bicycle lamp"), Document("b", "bicycle bell"), Document("c", "steam engine lamp oil")]
 

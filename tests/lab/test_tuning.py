@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield import as_qrels, as_run, evaluate
-from cranfield.collection import Run
+from cranfield.data.collection import Run
 from cranfield.errors import CranfieldError
 from cranfield.lab.tuning import chosen_run, grid, random_settings, tune
 

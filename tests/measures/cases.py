@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from cranfield import JudgedRun, Measure, Qrels, as_run, judge
-from cranfield.judged import Extras, Joining
+from cranfield.joining.join import Extras, Joining
 from tests.measures.rankings import random_case
 
 COLUMNS = ("query", "doc", "grade", "subtopic", "stratum", "subgroup", "method", "probability")

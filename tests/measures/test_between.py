@@ -7,9 +7,9 @@ import random
 import pytest
 
 from cranfield import CranfieldError, as_qrels, as_run, evaluate, judge
-from cranfield.explaining import explain
-from cranfield.judged import Extras, Joining
-from cranfield.measures.between import RBO, Overlap, Tau, TauAP
+from cranfield.evaluation.explanation import explain
+from cranfield.joining.join import Extras, Joining
+from cranfield.measures.rank_similarity import RBO, Overlap, Tau, TauAP
 from cranfield.stats.correlation import kendall_tau, overlap, rbo, tau_ap
 from tests.measures.rankings import random_case
 

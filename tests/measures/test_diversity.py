@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from cranfield import Qrels, as_run, evaluate, judge, read_qrels, read_run
-from cranfield.conventions import TOOLS
-from cranfield.explaining import explain
-from cranfield.judged import Extras
+from cranfield.evaluation.explanation import explain
+from cranfield.evaluation.tools.conventions import TOOLS
+from cranfield.joining.join import Extras
 from cranfield.measures import parse_measure
 from cranfield.measures.diversity import novelty
 

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from cranfield import Evaluator, as_run, evaluate
-from cranfield.explaining import explain
+from cranfield.evaluation.explanation import explain
 from cranfield.measures import Measure, all_measures, parse_measure
 from cranfield.measures.base import REL, Parameter, Property
 from tests.measures.cases import Case, full_case, plain_case

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from cranfield import Evaluator, MeasureError
-from cranfield.choices import TOOL_NAMES
-from cranfield.conventions import TOOLS
-from cranfield.judged import Sources
+from cranfield.base.options import TOOL_NAMES
+from cranfield.evaluation.tools.conventions import TOOLS
+from cranfield.joining.join import Sources
 from cranfield.measures import Measure, all_measures
-from cranfield.measures.homes import FAMILIES, HOME
+from cranfield.measures.registry import FAMILIES, HOME
 
 
 def test_every_name_of_every_measure_has_its_home() -> None:
@@ -31,7 +31,7 @@ def test_the_command_line_knows_every_tool() -> None:
 def test_only_the_families_asked_for_are_read(measures: str, families: set[str]) -> None:
     program = (
         "import sys; from cranfield.measures import parse_measures; parse_measures(sys.argv[1].split())\n"
-        "from cranfield.measures.homes import FAMILIES\n"
+        "from cranfield.measures.registry import FAMILIES\n"
         "print(*(family for family in FAMILIES if f'cranfield.measures.{family}' in sys.modules))"
     )
     out = subprocess.run([sys.executable, "-c", program, measures], check=True, capture_output=True, text=True)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from cranfield import CranfieldError, Qrels, as_qrels, as_run, evaluate, judge, parse_measure, read_qrels
-from cranfield.explaining import explain
-from cranfield.judged import Extras, Joining
+from cranfield.evaluation.explanation import explain
+from cranfield.joining.join import Extras, Joining
 from cranfield.measures.preferences import PGC, Accuracy, Compat, CompatByScore, DivCompat, preferred_order
 from tests.measures.rankings import random_case, ranked
 

@@ -6,8 +6,8 @@ import random
 import pytest
 
 from cranfield import CranfieldError, as_qrels, as_run, evaluate, judge
-from cranfield.explaining import explain
-from cranfield.judged import Extras, Joining
+from cranfield.evaluation.explanation import explain
+from cranfield.joining.join import Extras, Joining
 from cranfield.measures.recommender import Coverage, Gini, Novelty
 from tests.measures.rankings import random_case, ranked
 

@@ -8,8 +8,8 @@ import pytest
 
 from cranfield import as_qrels, as_run, evaluate, judge
 from cranfield.errors import MeasureError
-from cranfield.explaining import explain
-from cranfield.judged import Extras, Joining, once_each
+from cranfield.evaluation.explanation import explain
+from cranfield.joining.join import Extras, Joining, once_each
 from cranfield.measures import parse_measure
 
 FACTS = {"q": {"a": frozenset("12"), "b": frozenset("23"), "c": frozenset("4"), "unseen": frozenset("5")}}

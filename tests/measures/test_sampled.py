@@ -8,8 +8,8 @@ import pytest
 
 from cranfield import Qrels, as_run, evaluate, judge, read_qrels, read_run
 from cranfield.errors import EvaluationError, MeasureError
-from cranfield.explaining import explain
-from cranfield.judged import Extras
+from cranfield.evaluation.explanation import explain
+from cranfield.joining.join import Extras
 from cranfield.measures import parse_measure
 
 POINTS = [f"infIPrec@{i / 10}" for i in range(11)]

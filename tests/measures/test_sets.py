@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from cranfield import MeasureError, evaluate
-from cranfield.explaining import explain
+from cranfield.evaluation.explanation import explain
 
 QRELS = {"q": {"a": 1, "b": 0, "c": 2, "d": 1}}
 RUN = {"q": {"x": 5.0, "a": 4.0, "b": 3.0, "c": 2.0, "y": 1.0}}

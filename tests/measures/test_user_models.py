@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from cranfield import MeasureError, as_qrels, as_run, evaluate, judge
-from cranfield.explaining import explain
-from cranfield.formats import read_qrels, read_run
-from cranfield.judged import Extras, Joining
+from cranfield.evaluation.explanation import explain
+from cranfield.io import read_qrels, read_run
+from cranfield.joining.join import Extras, Joining
 from cranfield.measures import all_measures, parse_measure
 from tests.measures.rankings import assert_prints, graded, random_case, value
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cranfield.collection import Run
-from cranfield.formats import as_run
+from cranfield.data.collection import Run
+from cranfield.io import as_run
 
 T = {"A": "d1 d2 d3 d4 d5 d6", "B": "d7 d2 d8 d1 d9 d4", "C": "d3 d10 d7 d11 d1 d12"}
 RELEVANT = {"d1", "d3", "d4", "d8", "d10"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from cranfield.pooling import Lists, Setting, strategy_of
-from cranfield.pooling.asking import Asker
+from cranfield.pooling.strategy import Asker
 
 A = "d1 d2 d3 d4 d5 d6"
 B = "d7 d2 d8 d1 d9 d4"

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.pooling import STRATEGIES, Lists, Setting, make_pool, replay
-from cranfield.pooling.asking import scattered
+from cranfield.pooling.strategy import scattered
 from tests.pooling.pooled_example import QRELS, RUNS, T, asker, grade
 
 TEXTS = [

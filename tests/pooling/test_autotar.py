@@ -7,11 +7,11 @@ from itertools import accumulate, islice
 import numpy as np
 import pytest
 
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.pooling import Lists, Setting, make_pool
 from cranfield.pooling.autotar import batches
-from cranfield.pooling.texts import Texts, learned_scores
+from cranfield.pooling.text_classifier import Texts, learned_scores
 from tests.pooling.pooled_example import T, asker
 
 BATCHES = "1 2 3 4 5 6 7 8 9 10 11 13 15 17 19 21 24 27 30 33 37 41 46 51 57 63 70 77 85 94"

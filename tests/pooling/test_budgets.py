@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from cranfield.collection import Qrels
+from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError
-from cranfield.formats import read_qrels, read_run
+from cranfield.evaluation.scores import evaluate
+from cranfield.io import read_qrels, read_run
 from cranfield.pooling.budgets import budgets, depths_to, usual_strategies
 from cranfield.pooling.contributions import PooledRuns
 from cranfield.pooling.replay import replay
-from cranfield.scores import evaluate
 from tests.pooling.depth_3_pool import DEPTH_3, runs_of_t
 
 

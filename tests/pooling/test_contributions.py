@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, InputError
-from cranfield.formats import as_qrels, as_run
-from cranfield.judged import judge
+from cranfield.io import as_qrels, as_run
+from cranfield.joining.join import judge
 from cranfield.pooling.contributions import (
     PooledRuns,
     contributions_of_groups,

@@ -11,14 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binomtest, hypergeom
 
 from cranfield.errors import CranfieldError
-from cranfield.pooling.estimators import (
-    Kind,
-    chapman,
-    power_law,
-    sample_size,
-    sample_size_without_any,
-    share_interval,
-)
+from cranfield.pooling.estimators import Kind, chapman, power_law, sample_size, sample_size_without_any, share_interval
 
 # Shares
 

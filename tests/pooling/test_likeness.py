@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.pooling import Lists
-from cranfield.pooling.likeness import TOP, Likeness, Merge, P, likeness
+from cranfield.pooling.run_similarity import TOP, Likeness, Merge, P, likeness
 from cranfield.stats.correlation import overlap, rbo
 
 docs = st.lists(st.sampled_from([f"d{i}" for i in range(30)]), unique=True, min_size=1, max_size=28)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield import Run, judge
-from cranfield.collection import Qrels
+from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError, InputError
-from cranfield.pooling import reading
+from cranfield.pooling import load_runs
 from cranfield.pooling.lists import first_documents, named_runs, ranked_lists
-from cranfield.pooling.reading import read_runs
+from cranfield.pooling.load_runs import read_runs
 
 scores = st.dictionaries(st.sampled_from([f"d{i}" for i in range(12)]), st.integers(0, 4), min_size=1)
 
@@ -52,7 +52,7 @@ def test_many_runs_are_read_by_several_processes_as_by_one(tmp_path: Path, monke
         files.append(str(tmp_path / f"{number}.run"))
         Path(files[-1]).write_text(f"1 Q0 a 1 {number + 2} t\n1 Q0 b 2 1 t\n")
     one = [run.to_dict() for run in read_runs(files)]
-    monkeypatch.setattr(reading, "LARGE", 0)
+    monkeypatch.setattr(load_runs, "LARGE", 0)
     several = list(read_runs(files, jobs=2))
     assert [run.to_dict() for run in several] == one and [run.name for run in several] == ["0.run", "1.run", "2.run"]
     assert several[0].origin is not None and len(several[0].origin.sha256) == 64

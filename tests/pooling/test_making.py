@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.pooling import make_pool
-from cranfield.pooling.making import complete_pool, shared_out
+from cranfield.pooling.build import complete_pool, shared_out
 from tests.pooling.pooled_example import QRELS, RUNS, as_run
 
 docs = st.dictionaries(st.sampled_from([f"d{i}" for i in range(15)]), st.integers(0, 5), max_size=12)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cranfield.fusion import fuse
 from cranfield.pooling import Lists, make_pool
-from cranfield.pooling.orders import depth_order
+from cranfield.pooling.static_orders import depth_order
 from tests.pooling.pooled_example import RUNS, T, asker, replayed
 
 

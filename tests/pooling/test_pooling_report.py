@@ -7,10 +7,10 @@ import json
 import numpy as np
 import pytest
 
-from cranfield.formats import as_qrels
-from cranfield.pooling.likeness import Likeness
-from cranfield.pooling.survey import survey
-from cranfield.report.pooling import as_json, as_text, curves_plot, dendrogram, dendrogram_plot
+from cranfield.io import as_qrels
+from cranfield.pooling.overview import survey
+from cranfield.pooling.run_similarity import Likeness
+from cranfield.reporting.pooling import as_json, as_text, curves_plot, dendrogram, dendrogram_plot
 from tests.pooling.pooled_example import QRELS, RUNS, as_run
 
 

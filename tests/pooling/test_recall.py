@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.formats import as_run
+from cranfield.io import as_run
 from cranfield.pooling.contributions import PooledRuns
 from cranfield.pooling.estimators import chapman, power_law, share_interval
 from cranfield.pooling.recall import new_by_depth, recall_estimate

@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, ttest_rel
 
-from cranfield.collection import Qrels, Run
-from cranfield.formats import as_qrels, as_run, read_qrels, read_run
-from cranfield.judged import judge
+from cranfield.data.collection import Qrels, Run
+from cranfield.evaluation.scores import evaluate
+from cranfield.io import as_qrels, as_run, read_qrels, read_run
+from cranfield.joining.join import judge
 from cranfield.pooling.contributions import PooledRuns
-from cranfield.pooling.reduced import Reevaluation, _quick_t_tests, _t_tests, ranks, taus, verdicts
 from cranfield.pooling.reusability import LeftOut, leave_out
-from cranfield.scores import evaluate
+from cranfield.pooling.subsampled_qrels import Reevaluation, _quick_t_tests, _t_tests, ranks, taus, verdicts
 from cranfield.stats.correlation import tau_ap
 from cranfield.stats.multiple import adjust
 from cranfield.stats.paired import t_test

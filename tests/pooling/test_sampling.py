@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from cranfield import evaluate, read_qrels
-from cranfield.formats import write_qrels
+from cranfield.io import write_qrels
 from cranfield.pooling import make_pool
 from cranfield.pooling.sampling import Stratum, as_strata, drawn_number, sampled_qrels
 from tests.pooling.pooled_example import RUNS, T, as_run, asker

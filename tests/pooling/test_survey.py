@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cranfield import evaluate
-from cranfield.formats import as_qrels
-from cranfield.pooling.survey import survey
+from cranfield.io import as_qrels
+from cranfield.pooling.overview import survey
 from tests.pooling.pooled_example import QRELS, RUNS
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cranfield import evaluate
 from cranfield.errors import CranfieldError
 from cranfield.pooling import Lists
-from cranfield.pooling.votes import _Table, relevant_shares, votes
+from cranfield.pooling.pseudo_qrels import _Table, relevant_shares, votes
 from tests.pooling.pooled_example import T, as_run
 
 docs = st.lists(st.sampled_from([f"d{i}" for i in range(15)]), unique=True, max_size=12)

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.report import tables
-from cranfield.report.comparison import (
+from cranfield.evaluation.scores import evaluate
+from cranfield.reporting.comparison import (
     FORMATS,
     MOST_SYSTEMS,
     View,
@@ -32,11 +32,11 @@ from cranfield.report.comparison import (
     mean_table,
     sentences,
 )
-from cranfield.report.tables import Cell, Table
-from cranfield.scores import evaluate
-from cranfield.stats.compare import Comparison, compare, leaderboard
-from cranfield.stats.design import smallest_difference, topics_needed
+from cranfield.stats.comparison import Comparison, compare, leaderboard
 from cranfield.stats.multiple import randomised_tukey
+from cranfield.stats.power import smallest_difference, topics_needed
+from cranfield.tables import render
+from cranfield.tables.render import Cell, Table
 from tests.waiting import TIMEOUT
 
 ODD = "50 % of a_b & $x^2 {~#\\} [<|>] é"
@@ -152,7 +152,7 @@ def test_many_wins_are_parted_by_thousands() -> None:
 
 def test_an_interval_that_tukey_does_not_have_is_missing() -> None:
     (table,) = difference_tables(compare(scores(3), resamples=10), View())
-    assert {row[2].text for row in table.rows} == {tables.MISSING}
+    assert {row[2].text for row in table.rows} == {render.MISSING}
 
 
 def test_json_says_what_was_done_and_what_it_would_take() -> None:
@@ -191,7 +191,7 @@ def test_collections_are_groups_with_gaps_and_a_mean(collections: Comparison) ->
     mean = "mean of collections"
     assert table.groups == ("", "dev", "dev", "test", "test", mean, mean, "dev", "test")
     y = table.rows[1]
-    assert y[3].text == y[4].text == y[8].text == tables.MISSING
+    assert y[3].text == y[4].text == y[8].text == render.MISSING
     assert y[5].text == "0.2500" and y[5].below == "1 of 2" and not y[5].best
     assert [row[5].best for row in table.rows] == [False, False, True]
 
@@ -199,19 +199,19 @@ def test_collections_are_groups_with_gaps_and_a_mean(collections: Comparison) ->
 @pytest.mark.parametrize("width", [40, 80, 10_000])
 def test_terminal_tables_fit(collections: Comparison, width: int) -> None:
     for line in as_table(collections, View(), width, False).splitlines():
-        assert tables.columns(line) <= max(width, 45)
+        assert render.columns(line) <= max(width, 45)
 
 
 def test_figures_stand_in_line_behind_their_marks() -> None:
-    lines = tables.terminal([mean_table(compare(scores(4), ["s0", "s3"]), View())], 100, False).splitlines()
+    lines = render.terminal([mean_table(compare(scores(4), ["s0", "s3"]), View())], 100, False).splitlines()
     points = {line.index(".") for line in lines[1:] if re.match(r"s\d", line)}
     assert len(points) == 1
 
 
 def test_tables_without_marks_are_as_before() -> None:
     table = Table("", ("Run", "AP"), ((Cell("a"), Cell("0.5", True, "±0.1")), (Cell("b"), Cell("0.4"))))
-    assert tables.terminal([table], 80, False) == "Run     AP\na     0.5*\n     ±0.1\nb     0.4\n"
-    assert tables.markdown(Table("", ("Run", "AP"), ((Cell("a|b"), Cell("0.5", True)),))) == (
+    assert render.terminal([table], 80, False) == "Run     AP\na     0.5*\n     ±0.1\nb     0.4\n"
+    assert render.markdown(Table("", ("Run", "AP"), ((Cell("a|b"), Cell("0.5", True)),))) == (
         "| Run | AP |\n| --- | ---: |\n| a\\|b | **0.5** |\n"
     )
 

@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.averages import interval
-from cranfield.collection import Run
+from cranfield.data.collection import Run
 from cranfield.errors import CranfieldError, EvaluationError, InputError
+from cranfield.evaluation.averages import interval
+from cranfield.evaluation.scores import Scores, evaluate
 from cranfield.lab.latency import Figure
-from cranfield.report.costs import Cost, Costs, how_measured, indexing_said, machine_facts, not_told, read_costs
-from cranfield.report.page import report
-from cranfield.report.pareto import Front, Point, better, faster, steps
-from cranfield.report.plots import pareto
-from cranfield.report.plots.efficiency import _overlap, beside, ticks
-from cranfield.report.plots.values import column
-from cranfield.scores import Scores, evaluate
+from cranfield.reporting.costs import Cost, Costs, how_measured, indexing_said, machine_facts, not_told, read_costs
+from cranfield.reporting.page import report
+from cranfield.reporting.pareto import Front, Point, better, faster, steps
+from cranfield.reporting.plots import pareto
+from cranfield.reporting.plots.efficiency import _overlap, beside, ticks
+from cranfield.reporting.plots.plot_data import column
 
 EXAMPLE = Path(str(files("cranfield") / "example"))
 LATENCY = {"bm25": 0.2, "lm": 0.5, "tfidf": 0.3, "lsi": 0.4, "rm3": 2.0}

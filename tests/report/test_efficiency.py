@@ -9,7 +9,7 @@ from cranfield.lab.bench import Account, Bench, Load, of_indexing, of_latencies
 from cranfield.lab.costs import Cost, Indexing
 from cranfield.lab.energy import Energy, Joules, Use
 from cranfield.lab.latency import Failure, Latency, Throughput
-from cranfield.report.efficiency import as_json, as_text, sentences
+from cranfield.reporting.efficiency import as_json, as_text, sentences
 
 LATENCIES = [Latency(f"q{i}", s, r, (1 + i) * (2 if s == "b" else 1)) for i in range(20) for s in "ab" for r in (1, 2)]
 SERVER = Indexing(100, 2_000_000, None, Cost(2.0, 1.5, 50_000_000, None), "opensearch+http://***@host/docs", "2.11")

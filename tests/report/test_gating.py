@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.report.gating import as_json, as_junit, as_text
+from cranfield.reporting.gate import as_json, as_junit, as_text
 from cranfield.stats.gate import Gate, gate
 
 BEFORE = {"q1": 0.50, "q2": 0.70, "q3": 0.90, "q4": 0.60}

@@ -16,15 +16,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.collection import Document, Topic
+from cranfield.data.collection import Document, Topic
 from cranfield.errors import CranfieldError, EvaluationError, MissingExtra
-from cranfield.formats import read_run
+from cranfield.evaluation.scores import Evaluator, Scores, evaluate
+from cranfield.io import read_run
 from cranfield.lab.latency import Figure
 from cranfield.measures import parse_measure
-from cranfield.report import page as page_package
-from cranfield.report.costs import Cost, Costs
-from cranfield.report.page import Report, report
-from cranfield.report.page.explorer import (
+from cranfield.reporting import page as page_package
+from cranfield.reporting.costs import Cost, Costs
+from cranfield.reporting.page import Report, report
+from cranfield.reporting.page.context import Material
+from cranfield.reporting.page.explorer import (
     DEPTH,
     chosen_queries,
     contrast,
@@ -34,15 +36,13 @@ from cranfield.report.page.explorer import (
     shades,
     shortened,
 )
-from cranfield.report.page.html import Name, escaped, table, tag
-from cranfield.report.page.material import Material
-from cranfield.report.page.summary import relevant_found, relevant_on_top
-from cranfield.report.page.ties import in_order
-from cranfield.report.page.unjudged import bounds_of
-from cranfield.report.plots import KINDS
-from cranfield.report.plots.theme import DARK
-from cranfield.scores import Evaluator, Scores, evaluate
-from cranfield.stats.compare import compare
+from cranfield.reporting.page.html import Name, escaped, table, tag
+from cranfield.reporting.page.summary import relevant_found, relevant_on_top
+from cranfield.reporting.page.ties import in_order
+from cranfield.reporting.page.unjudged import bounds_of
+from cranfield.reporting.plots import KINDS
+from cranfield.reporting.plots.theme import DARK
+from cranfield.stats.comparison import compare
 from tests.waiting import TIMEOUT
 
 HERE = Path(page_package.__file__).parent
@@ -168,7 +168,7 @@ def test_sections_are_all_there_in_order(whole: Report) -> None:
 
 
 def test_comparisons_are_those_of_compare(whole: Report) -> None:
-    from cranfield.stats.compare import compare
+    from cranfield.stats.comparison import compare
 
     found = compare(example())
     words = Outline(whole.html).words
@@ -238,7 +238,7 @@ def test_runs_that_checks_have_read_are_not_read_again() -> None:
 def test_a_page_is_the_same_whether_or_not_runs_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     whole = report(example()).html
-    monkeypatch.setattr("cranfield.report.page._runs_in", lambda checked: {})
+    monkeypatch.setattr("cranfield.reporting.page._runs_in", lambda checked: {})
     assert report(example()).html == whole
 
 

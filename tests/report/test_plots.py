@@ -21,19 +21,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError, MissingExtra
+from cranfield.evaluation.scores import Evaluator, Scores, evaluate
 from cranfield.lab.latency import Figure
 from cranfield.measures import parse_measure
-from cranfield.report import plots
-from cranfield.report.catalogue import weights_of
-from cranfield.report.costs import Cost, Costs
-from cranfield.report.plots import KINDS, Palette, Plot, colours, function_of
-from cranfield.report.plots.curves import precision_curves
-from cranfield.report.plots.depth import cutoffs_to
-from cranfield.report.plots.drawing import FORMATS, runtime
-from cranfield.report.plots.marks import apart
-from cranfield.report.plots.theme import COLOURS, GROUND, INK, QUIET, wrapped
-from cranfield.report.plots.values import rounded, shown
-from cranfield.scores import Evaluator, Scores, evaluate
+from cranfield.reporting import plots
+from cranfield.reporting.catalogue import weights_of
+from cranfield.reporting.costs import Cost, Costs
+from cranfield.reporting.plots import KINDS, Palette, Plot, colours, function_of
+from cranfield.reporting.plots.curves import precision_curves
+from cranfield.reporting.plots.depth import cutoffs_to
+from cranfield.reporting.plots.plot import FORMATS, runtime
+from cranfield.reporting.plots.plot_data import rounded, shown
+from cranfield.reporting.plots.theme import COLOURS, GROUND, INK, QUIET, wrapped
+from cranfield.reporting.plots.vega_parts import apart
 from cranfield.stats.correlation import kendall_tau
 from tests.waiting import TIMEOUT
 

@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.formats import as_run
+from cranfield.evaluation.scores import evaluate
+from cranfield.io import as_run
 from cranfield.pooling.diagnosis import Diagnosis, diagnose
 from cranfield.pooling.recall import recall_estimate
-from cranfield.report import recall as recall_report
-from cranfield.report.plots.pool_curves import budget_curves, new_relevant, relevant_found
-from cranfield.report.plots.pool_runs import contributions, left_out, overlap
-from cranfield.report.plots.pool_topics import grade_distribution, pool_topics
-from cranfield.report.pool_page import pool_page
-from cranfield.report.pool_page.data import as_json, content
-from cranfield.report.pool_page.findings import findings
-from cranfield.report.pool_page.text import as_text
-from cranfield.scores import evaluate
+from cranfield.reporting import recall as recall_report
+from cranfield.reporting.plots.pool_curves import budget_curves, new_relevant, relevant_found
+from cranfield.reporting.plots.pool_runs import contributions, left_out, overlap
+from cranfield.reporting.plots.pool_topics import grade_distribution, pool_topics
+from cranfield.reporting.pool_page import pool_page
+from cranfield.reporting.pool_page.data import as_json, content
+from cranfield.reporting.pool_page.findings import findings
+from cranfield.reporting.pool_page.text import as_text
 from tests.waiting import TIMEOUT
 
 drawn = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert-python is not installed")

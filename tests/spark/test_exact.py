@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("pyspark")
 
-from cranfield.spark.exact import ExactSum  # noqa: E402
+from cranfield.spark.exact_sum import ExactSum  # noqa: E402
 
 doubles = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max_value=1e300)
 

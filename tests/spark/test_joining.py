@@ -10,9 +10,9 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from cranfield import evaluate  # noqa: E402
-from cranfield.scores import Evaluator  # noqa: E402
+from cranfield.evaluation.scores import Evaluator  # noqa: E402
 from cranfield.spark import arrays  # noqa: E402
-from cranfield.spark.judging import Judging, no_qrels  # noqa: E402
+from cranfield.spark.evaluate_block import Judging, no_qrels  # noqa: E402
 
 MEASURES = ["nDCG@10", "AP", "RR", "P@5", "Bpref", "num_rel_ret", "R@3", "AP(judged_only=True)", "ERR"]
 

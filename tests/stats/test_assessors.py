@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError
 from cranfield.stats.agreement import as_ratings
-from cranfield.stats.assessors import dawid_skene
+from cranfield.stats.dawid_skene import dawid_skene
 
 
 def columns(*workers: str) -> Any:

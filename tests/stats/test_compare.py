@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.scores import Evaluator, evaluate
+from cranfield.evaluation.scores import Evaluator, evaluate
 from cranfield.stats.claims import p_figure
-from cranfield.stats.columns import CORRECTION_NAMES
-from cranfield.stats.compare import CORRECTIONS, TESTS, Comparison, compare, leaderboard, rank
+from cranfield.stats.comparison import CORRECTIONS, TESTS, Comparison, compare, leaderboard, rank
 from cranfield.stats.effects import effect
+from cranfield.stats.measure_comparison import CORRECTION_NAMES
 from cranfield.stats.multiple import CORRECTIONS as KNOWN
 from cranfield.stats.multiple import adjust, max_t, randomised_tukey, two_way_tukey
 from cranfield.stats.paired import TESTS as PAIRED
@@ -97,11 +97,11 @@ def test_against_baselines_holm_is_over_all_comparisons_of_a_measure() -> None:
     comparison = compare(scores, ["s0", "s2"])
     for measure in ("AP", "RR"):
         column = comparison.column(measure)
-        columns = {name: column.scores[:, i] for i, name in enumerate(column.names)}
+        measure_comparison = {name: column.scores[:, i] for i, name in enumerate(column.names)}
         # s2 against s0 and s0 against s2 are one comparison
         asked = [("s1", "s0"), ("s2", "s0"), ("s3", "s0"), ("s1", "s2"), ("s3", "s2")]
-        t = adjust([t_test(columns[a], columns[b]).pvalue for a, b in asked])
-        flipped = adjust([permutation_test(columns[a], columns[b]).pvalue for a, b in asked])
+        t = adjust([t_test(measure_comparison[a], measure_comparison[b]).pvalue for a, b in asked])
+        flipped = adjust([permutation_test(measure_comparison[a], measure_comparison[b]).pvalue for a, b in asked])
         found = [column.pair(a, b) for a, b in asked]
         assert [pair.p_adjusted for pair in found] == pytest.approx(t.tolist())
         assert [pair.p_beside_adjusted for pair in found] == pytest.approx(flipped.tolist())
@@ -310,9 +310,9 @@ def test_pairs_and_measures_say_what_was_tried_or_drawn() -> None:
 def test_resamples_that_were_lowered_are_those_of_the_caption(monkeypatch: pytest.MonkeyPatch) -> None:
     from functools import partial
 
-    from cranfield.stats import columns
+    from cranfield.stats import measure_comparison
 
-    monkeypatch.setattr(columns, "randomised_tukey", partial(randomised_tukey, draws=1))
+    monkeypatch.setattr(measure_comparison, "randomised_tukey", partial(randomised_tukey, draws=1))
     comparison = compare(random_table(3, 30, 1, "AP"))
     assert "(1,000 resamples, seed 1)" in comparison.caption and comparison.pairs[0].resamples == 1000
     assert any("fewer than the 10,000 asked for" in note for note in comparison.notes)
@@ -683,8 +683,8 @@ def test_collections_are_compared_each_by_itself() -> None:
     assert {column.family for column in comparison.columns if column.collection == "test"} == {1}
     mean = comparison.collection_mean("c", "AP")
     assert mean is not None and mean.present == 2
-    columns = [comparison.column("AP", name) for name in ("dev", "test")]
-    assert mean.mean == pytest.approx(np.mean([c.means[c.names.index("c")] for c in columns]))
+    measure_comparison = [comparison.column("AP", name) for name in ("dev", "test")]
+    assert mean.mean == pytest.approx(np.mean([c.means[c.names.index("c")] for c in measure_comparison]))
     alone = comparison.collection_mean("b", "AP")
     assert alone is not None and (alone.present, alone.collections, alone.mean) == (1, 2, 0.0)
     assert comparison.collection_mean("x", "AP") is None

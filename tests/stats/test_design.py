@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError
-from cranfield.stats.design import (
+from cranfield.stats.power import (
     expected_width,
     noncentral_t,
     pilot_variance,

@@ -16,8 +16,8 @@ from scipy import stats
 
 from cranfield import CranfieldError, EvaluationError, Run, as_run, evaluate, read_run
 from cranfield.measures import parse_measure
-from cranfield.stats.design import topics_needed
 from cranfield.stats.gate import Decision, Gate, Rule, decide, gate, gate_scores
+from cranfield.stats.power import topics_needed
 from cranfield.stats.score_table import Scored
 
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))

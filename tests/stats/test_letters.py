@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError
-from cranfield.stats.letters import letters, names
+from cranfield.stats.compact_letters import letters, names
 from cranfield.stats.multiple import two_way_tukey
 from tests.stats.tables import X3
 

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError
-from cranfield.scores import evaluate
+from cranfield.evaluation.scores import evaluate
 from cranfield.stats import resampling
-from cranfield.stats.design import power
 from cranfield.stats.paired import (
     TESTS,
     bayesian,
@@ -25,6 +24,7 @@ from cranfield.stats.paired import (
     t_test,
     wilcoxon,
 )
+from cranfield.stats.power import power
 
 stats = pytest.importorskip("scipy.stats")
 SOAK = bool(os.environ.get("CRANFIELD_SOAK"))

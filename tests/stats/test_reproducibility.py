@@ -6,9 +6,9 @@ import random
 import numpy as np
 import pytest
 
-from cranfield.collection import Run
+from cranfield.data.collection import Run
 from cranfield.errors import CranfieldError
-from cranfield.scores import evaluate
+from cranfield.evaluation.scores import evaluate
 from cranfield.stats.correlation import kendall_tau, rbo
 from cranfield.stats.reproducibility import reproduce
 

@@ -8,18 +8,12 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError
-from cranfield.scores import evaluate
+from cranfield.evaluation.scores import evaluate
 from cranfield.stats import stability
+from cranfield.stats.compact_letters import letters
 from cranfield.stats.correlation import kendall_tau, rbo, tau_ap
-from cranfield.stats.letters import letters
 from cranfield.stats.multiple import randomised_tukey, two_way_tukey
-from cranfield.stats.stability import (
-    by_size,
-    halves,
-    leave_one_out,
-    measure_correlation,
-    system_ranking_correlation,
-)
+from cranfield.stats.stability import by_size, halves, leave_one_out, measure_correlation, system_ranking_correlation
 from tests.stats.tables import X3, table
 
 

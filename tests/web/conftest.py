@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from cranfield.web.passwords import Cost
-from cranfield.workspace import open_workspace
+from cranfield.experiment.workspace import open_workspace
+from cranfield.workbench.passwords import Cost
 from tests.judging.conftest import postgres as postgres
 
 NEEDED = ("starlette", "jinja2", "uvicorn", "nh3", "sqlalchemy", "httpx")
@@ -28,9 +28,9 @@ else:
         warnings.simplefilter("ignore")  # starlette would rather have httpx2
         from starlette.testclient import TestClient
 
-    from cranfield.web.accounts import Accounts
-    from cranfield.web.app import make_app
-    from cranfield.web.judge.room import Room, open_room
+    from cranfield.workbench.accounts import Accounts
+    from cranfield.workbench.app import make_app
+    from cranfield.workbench.judge.judging_service import Room, open_room
 
 HOST = "http://127.0.0.1:8000"
 CHROMIUM = "/usr/bin/chromium"

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from cranfield.annotation import open_log
+from cranfield.annotation.database import open_database
 from cranfield.errors import InputError
-from cranfield.judging import open_log
-from cranfield.judging.database import open_database
-from cranfield.web.accounts import DAY, Accounts, kept_key
-from cranfield.web.passwords import Cost, Patience, checked, hashed, is_right
-from cranfield.web.site import User
+from cranfield.workbench.accounts import DAY, Accounts, kept_key
+from cranfield.workbench.app_state import User
+from cranfield.workbench.passwords import Cost, Patience, checked, hashed, is_right
 from tests.judging.conftest import place as place  # either database
 from tests.web.conftest import PASSWORD, QUICK
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from starlette.routing import Route
 
-from cranfield.judging import Desk, import_judgments
-from cranfield.judging.events import derived_key
-from cranfield.web.accounts import Accounts
-from cranfield.web.app import make_app
-from cranfield.workspace import open_workspace
+from cranfield.annotation import Desk, import_judgments
+from cranfield.annotation.events import derived_key
+from cranfield.experiment.workspace import open_workspace
+from cranfield.workbench.accounts import Accounts
+from cranfield.workbench.app import make_app
 from tests.web.conftest import PAIRS, PASSWORD, QUICK, judge_all, make_folder, room_in, signed_in
 
 # words that stand for what must not be seen: a run's name, its tag, scores, notes and names of others

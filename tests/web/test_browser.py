@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from cranfield.judging import export_qrels
+from cranfield.annotation import export_qrels
+from cranfield.experiment.workspace import open_workspace
 from cranfield.lab.index import build
-from cranfield.web.accounts import Accounts
-from cranfield.web.app import make_app
-from cranfield.workspace import open_workspace
+from cranfield.workbench.accounts import Accounts
+from cranfield.workbench.app import make_app
 from tests.web.conftest import EVIL, PASSWORD, QUICK, make_folder, room_in, serving
 
 

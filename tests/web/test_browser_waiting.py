@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from cranfield.judging import import_judgments
-from cranfield.web.accounts import Accounts
-from cranfield.web.app import make_app
+from cranfield.annotation import import_judgments
+from cranfield.workbench.accounts import Accounts
+from cranfield.workbench.app import make_app
 from tests.web.conftest import PASSWORD, QUICK, make_folder, room_in, serving
 from tests.web.test_browser import fetched_ahead, heading, opened, press, progress, signed_in, tab
 

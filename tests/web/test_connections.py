@@ -16,11 +16,11 @@ from uuid import uuid4
 
 import pytest
 
+from cranfield.annotation import Desk, JudgmentLog, Trace
+from cranfield.annotation.database import DatabaseBusy, open_database
 from cranfield.errors import InputError
-from cranfield.judging import Desk, JudgmentLog, Trace
-from cranfield.judging.database import DatabaseBusy, open_database
-from cranfield.web.app import make_app
-from cranfield.web.connections import KEPT, MORE, Pooled, pooled
+from cranfield.workbench.app import make_app
+from cranfield.workbench.connections import KEPT, MORE, Pooled, pooled
 from tests.judging.conftest import place as place
 from tests.judging.conftest import with_pairs
 from tests.lab import servers

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cranfield.judging import Desk, Settings, Trace
-from cranfield.web.app import make_app
+from cranfield.annotation import Desk, Settings, Trace
+from cranfield.workbench.app import make_app
 from tests.web.conftest import client_of, judge_all, make_folder, room_in, signed_in, with_token, write_pairs
 
 

@@ -22,12 +22,12 @@ from uuid import uuid4
 
 import pytest
 
-from cranfield.judging import DatabaseFull, JudgmentLog, open_log
-from cranfield.judging.events import state_of
-from cranfield.web.accounts import Accounts, kept_key
-from cranfield.web.app import make_app
-from cranfield.web.security import Doors
-from cranfield.web.site import Served, Site
+from cranfield.annotation import DatabaseFull, JudgmentLog, open_log
+from cranfield.annotation.events import state_of
+from cranfield.workbench.accounts import Accounts, kept_key
+from cranfield.workbench.app import make_app
+from cranfield.workbench.app_state import Served, Site
+from cranfield.workbench.security import Doors
 from tests.judging.forks import Forks
 from tests.waiting import TIMEOUT, wait_until
 from tests.web.conftest import PASSWORD, QUICK, client_of, make_folder, room_in, serving, with_token
@@ -85,7 +85,11 @@ class QuickServer(Server):
     def __init__(self, folder: Path, log: str) -> None:
         super().__init__(folder, log)
         self._forks = Forks(
-            "cranfield.cli", "cranfield.cli.serve", "cranfield.web.app", "cranfield.web.judge.room", "uvicorn"
+            "cranfield.cli",
+            "cranfield.cli.serve",
+            "cranfield.workbench.app",
+            "cranfield.workbench.judge.judging_service",
+            "uvicorn",
         )
         self._out = folder / "said"
         self._child: int | None = None

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from cranfield.collection import Document
-from cranfield.web.app import make_app
-from cranfield.web.judge.documents import TOO_MUCH, as_shown, framed, page_of
-from cranfield.web.judge.simplified import DEEPEST, MOST_MARKUP, MOST_TAGS, simplified
-from cranfield.workspace import open_workspace
+from cranfield.data.collection import Document
+from cranfield.experiment.workspace import open_workspace
+from cranfield.workbench.app import make_app
+from cranfield.workbench.judge.documents import TOO_MUCH, as_shown, framed, page_of
+from cranfield.workbench.judge.sanitize import DEEPEST, MOST_MARKUP, MOST_TAGS, simplified
 from tests.waiting import TIMEOUT
 from tests.web.conftest import client_of, make_folder, room_in, serving, with_token
 
@@ -113,7 +113,7 @@ def test_nobody_waits_while_a_document_is_looked_at(tmp_path: Any, monkeypatch: 
         assert go_on.wait(TIMEOUT)
         return framed(markup)
 
-    monkeypatch.setattr("cranfield.web.judge.judging.framed", slow)
+    monkeypatch.setattr("cranfield.workbench.judge.judging_page.framed", slow)
     app = make_app(open_workspace(folder), room=room, explores=False)
     with serving(app) as address, httpx.Client(base_url=address, timeout=TIMEOUT) as client:
         client.headers["x-csrf-token"] = client.get("/api/session").json()["csrf"]

@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from cranfield.annotation import export_qrels, open_log
 from cranfield.cli import commands
 from cranfield.errors import InputError
-from cranfield.judging import export_qrels, open_log
+from cranfield.experiment.workspace import Adaptive, open_workspace
 from cranfield.lab.index import build
-from cranfield.web.app import make_app
-from cranfield.web.judge.room import Room
-from cranfield.web.serving import set_up
-from cranfield.workspace import Adaptive, open_workspace
+from cranfield.workbench.app import make_app
+from cranfield.workbench.judge.judging_service import Room
+from cranfield.workbench.server import set_up
 from tests.waiting import TIMEOUT
 from tests.web.conftest import DOCUMENTS, client_of, judge_all, make_folder, room_in, signed_in, with_token
 
@@ -254,7 +254,7 @@ def test_a_server_that_ends_leaves_no_half_made_index(folder: Path) -> None:
 def test_of_many_documents_no_index_is_made_and_the_command_that_makes_it_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cranfield.web.judge.searching.MOST", len(DOCUMENTS) - 1)
+    monkeypatch.setattr("cranfield.workbench.judge.search.MOST", len(DOCUMENTS) - 1)
     bench = set_up(str(folder), assessor="ada")
     (note,) = bench.notes
     command = note.partition("cranfield index ")[2].split()

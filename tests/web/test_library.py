@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection import Document
+from cranfield.data.collection import Document
 from cranfield.errors import InputError
-from cranfield.web.library import Library, stamp_of
+from cranfield.workbench.document_store import Library, stamp_of
 
 DOCUMENTS = [
     Document("a", "one", "A", {"url": "http://h/"}),

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis.errors import Unsatisfiable
 from starlette.routing import Route
 
-from cranfield.web.accounts import Accounts
-from cranfield.web.app import make_app
-from cranfield.workspace import open_workspace
+from cranfield.experiment.workspace import open_workspace
+from cranfield.workbench.accounts import Accounts
+from cranfield.workbench.app import make_app
 from tests.web.conftest import PASSWORD, QUICK, client_of, room_in, signed_in, token_in
 from tests.web.explore.conftest import lay_out
 

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from starlette.applications import Starlette
 
+from cranfield.annotation.grades import Grade
 from cranfield.errors import InputError
-from cranfield.judging.scale import Grade
-from cranfield.web.app import make_app
-from cranfield.web.asking import Asked, missing
-from cranfield.web.pages import Page, address, as_json, static, twins
-from cranfield.workspace import open_workspace
+from cranfield.experiment.workspace import open_workspace
+from cranfield.workbench.app import make_app
+from cranfield.workbench.pages import Page, address, as_json, static, twins
+from cranfield.workbench.params import Asked, missing
 from tests.web.conftest import client_of, judge_all, make_folder, room_in, serving, signed_in, with_token
 
 

@@ -9,9 +9,9 @@ import pytest
 from starlette.routing import Route
 
 from cranfield.errors import CranfieldError
-from cranfield.web.app import make_app
-from cranfield.web.judge.documents import framed
-from cranfield.web.security import SAFE, Doors
+from cranfield.workbench.app import make_app
+from cranfield.workbench.judge.documents import framed
+from cranfield.workbench.security import SAFE, Doors
 from tests.web.conftest import EVIL, HOST, client_of, make_folder, room_in, sign_in, signed_in, token_in, with_token
 
 READ = ["/judge", "/progress", "/plan", "/adjudicate", "/export", "/openapi.json", "/api/judging", "/nothing"]

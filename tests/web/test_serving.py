@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from cranfield.annotation.database import open_database
 from cranfield.cli import commands
 from cranfield.errors import CranfieldError
-from cranfield.judging.database import open_database
-from cranfield.web.accounts import Accounts
-from cranfield.web.serving import listening, set_up
+from cranfield.workbench.accounts import Accounts
+from cranfield.workbench.server import listening, set_up
 from tests.waiting import TIMEOUT
 from tests.web.conftest import PASSWORD, QUICK, client_of, make_folder
 

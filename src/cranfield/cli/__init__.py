@@ -87,7 +87,7 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
         from importlib.metadata import version
 
-        from cranfield.core import in_use
+        from cranfield.base import in_use
 
         click.echo(f"cranfield {version('cranfield')} ({in_use()})")
         ctx.exit()

@@ -7,13 +7,11 @@ from typing import Any
 
 import click
 
-from cranfield.choices import QRELS_FORMATS, RUN_FORMATS
+from cranfield.base import QRELS_FORMATS, RUN_FORMATS
 from cranfield.cli.options import echo, grade_words_option, judgments_of, on_terminal, progress, split_measures, width
-from cranfield.judgments.agreement import Design, agree
-from cranfield.judgments.assessors import read_assessors
-from cranfield.judgments.scales import parse_scale
-from cranfield.report import agreement as report
-from cranfield.stats.agreement import RESAMPLES
+from cranfield.qrels_tools import Design, agree, parse_scale, read_assessors
+from cranfield.reporting import agreement as report
+from cranfield.stats import RESAMPLES
 
 
 class ManyRuns(click.Command):

@@ -12,10 +12,7 @@ from cranfield.cli.options import echo, on_terminal, progress, width
 from cranfield.errors import CranfieldError, InputError
 
 if TYPE_CHECKING:
-    from cranfield.lab.bench import Bench, Load
-    from cranfield.lab.costs import Indexing
-    from cranfield.lab.engines import Options
-    from cranfield.lab.subjects import Subject, VectorFiles
+    from cranfield.lab import Bench, Indexing, Load, Options, Subject, VectorFiles
 
 
 @click.command(name="bench")
@@ -111,13 +108,9 @@ def command(
       cranfield bench --collection documents.jsonl --engine embedded --engine tantivy --engine sqlite
       cranfield bench --latencies latencies.tsv --baseline bm25
     """
-    from cranfield.lab.bench import Load, of_latencies
-    from cranfield.lab.energy import library
-    from cranfield.lab.engines import Options
-    from cranfield.lab.latency import read_latencies, write_latencies
-    from cranfield.lab.subjects import VectorFiles
-    from cranfield.opening import writing
-    from cranfield.report import efficiency
+    from cranfield.io import writing
+    from cranfield.lab import Load, Options, VectorFiles, library, of_latencies, read_latencies, write_latencies
+    from cranfield.reporting import efficiency
 
     if latencies is not None:
         if places or systems or collection:
@@ -152,7 +145,7 @@ def _subjects(
     values: Mapping[str, Iterable[str]],
     vectors: VectorFiles | None,
 ) -> dict[str, Subject]:
-    from cranfield.lab.subjects import given_options, subjects_named, with_index
+    from cranfield.lab import given_options, subjects_named, with_index
 
     if len(places) > 2:
         raise InputError(f"expected INDEX and TOPICS, found {' '.join(places)}. Give more systems with --system.")
@@ -162,8 +155,7 @@ def _subjects(
 
 
 def _indexings(collection: str | None, engines: tuple[str, ...], energy: bool) -> list[Indexing]:
-    from cranfield.lab.bench import measure_indexing
-    from cranfield.lab.collections import open_collection
+    from cranfield.lab import measure_indexing, open_collection
 
     if collection is None:
         if engines:
@@ -178,8 +170,7 @@ def _indexings(collection: str | None, engines: tuple[str, ...], energy: bool) -
 
 
 def _queries(places: tuple[str, ...], fields: str) -> dict[str, str]:
-    from cranfield.lab.collections import topics_from
-    from cranfield.lab.queries import queries_of
+    from cranfield.lab import queries_of, topics_from
 
     return queries_of(topics_from(places[-1]), fields, places[-1])
 
@@ -192,7 +183,7 @@ def _measured(
     baseline: str | None,
     indexings: list[Indexing],
 ) -> Bench:
-    from cranfield.lab.bench import bench, of_indexing
+    from cranfield.lab import bench, of_indexing
 
     if not places and indexings and not subjects:
         return of_indexing(indexings)

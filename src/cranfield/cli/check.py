@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from cranfield.checking import Checked, Finding, Pair, check_file, pair_up
 from cranfield.cli.options import echo, format_options, grade_words_option, on_terminal, progress
-from cranfield.formats.identify import Kind
-from cranfield.report.json_output import dumped
+from cranfield.io import Kind
+from cranfield.tables import dumped
+from cranfield.validation import Checked, Finding, Pair, check_file, pair_up
 
 COLOURS = {"error": "red", "warning": "yellow", "info": None}
 MOST = 5  # findings of one kind that text output shows

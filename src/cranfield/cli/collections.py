@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.cli.options import echo, on_terminal, progress, width
-from cranfield.report.json_output import dumped
+from cranfield.tables import dumped
 
 if TYPE_CHECKING:
-    from cranfield.lab.collections import Collection
-    from cranfield.lab.collections.catalogue import Counts, Known
+    from cranfield.lab import Collection, Counts, Known
 
 _COLUMNS = ("collection", "documents", "queries", "open_by", "where")
 _FOUND = ("found_documents", "found_topics", "found_judgments", "found_words")
@@ -41,7 +40,7 @@ def command(found: tuple[str, ...], format_: str) -> None:
       cranfield collections classic
       cranfield collections cranfield:cran beir:scifact --format tsv
     """
-    from cranfield.lab.collections.catalogue import count
+    from cranfield.lab import count
 
     counts = [count(one, lambda documents: progress(documents, None, "counting")) for one in _collections(found)]
     rows = list(_rows(counts))
@@ -58,7 +57,7 @@ def _collections(found: Iterable[str]) -> Iterator[Collection]:
     import os
 
     from cranfield.errors import InputError
-    from cranfield.lab.collections import collections_in, is_named, open_collection
+    from cranfield.lab import collections_in, is_named, open_collection
 
     for text in found:
         if is_named(text) or not os.path.isdir(text):
@@ -72,7 +71,7 @@ def _collections(found: Iterable[str]) -> Iterator[Collection]:
 
 def _rows(counts: list[Counts]) -> Iterator[tuple[Known | None, Counts | None]]:
     """Each collection of the literature with what was found of it, then what else was found."""
-    from cranfield.lab.collections.catalogue import KNOWN
+    from cranfield.lab import KNOWN
 
     placed: list[Counts] = []
     for known in KNOWN:
@@ -88,7 +87,7 @@ def _rows(counts: list[Counts]) -> Iterator[tuple[Known | None, Counts | None]]:
 
 
 def _as_json(rows: list[tuple[Known | None, Counts | None]], counts: list[Counts]) -> dict[str, Any]:
-    from cranfield.lab.collections.classic import MED_NOTE
+    from cranfield.lab import MED_NOTE
 
     def found(one: Counts) -> dict[str, Any]:
         return {
@@ -125,8 +124,8 @@ def _as_tsv(rows: list[tuple[Known | None, Counts | None]]) -> Iterator[str]:
 
 
 def _as_table(rows: list[tuple[Known | None, Counts | None]], counts: list[Counts]) -> str:
-    from cranfield.lab.collections.classic import MED_NOTE
-    from cranfield.report.tables import Cell, Table, terminal
+    from cranfield.lab import MED_NOTE
+    from cranfield.tables import Cell, Table, terminal
 
     header = ["Collection", "Open as", "Documents", "Queries"]
     groups = ["", "", "Published", ""]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.choices import DEFAULT_MEASURES
+from cranfield.base import DEFAULT_MEASURES, cores, counted, listed, record
 from cranfield.cli.options import (
     echo,
     extras_options,
@@ -23,14 +23,11 @@ from cranfield.cli.options import (
     width,
 )
 from cranfield.errors import CranfieldError, InputError
-from cranfield.opening import display_name, expand
-from cranfield.records import record
-from cranfield.stretches import cores
-from cranfield.wording import counted, listed
+from cranfield.io import display_name, expand
 
 if TYPE_CHECKING:
-    from cranfield.scores import Scores
-    from cranfield.stats.score_table import ScoreTable
+    from cranfield.evaluation import Scores
+    from cranfield.stats import ScoreTable
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMATS = ("table", "markdown", "latex", "html", "csv", "json")
@@ -156,8 +153,8 @@ def command(
       cranfield compare --on dev=dev.qrels:dev/bm25.run,dev/lm.run --on test=test.qrels:test/bm25.run,test/lm.run
       cranfield compare --scores bm25.eval --scores lm.eval -m map
     """
-    from cranfield.report import comparison as report
-    from cranfield.stats.compare import compare
+    from cranfield.reporting import comparison as report
+    from cranfield.stats import compare
 
     given = read(files, collections, scores, split_measures(measures), baseline, quiet, reading)
     found = compare(
@@ -230,8 +227,8 @@ def _one_collection(
 
 def evaluated(collection: Collection, measures: Sequence[str], reading: Mapping[str, Any]) -> Scores:
     """The scores of a collection's runs; what is below the first ten documents is kept, for curves."""
-    from cranfield.formats import read_run
-    from cranfield.scores import Evaluator
+    from cranfield.evaluation import Evaluator
+    from cranfield.io import read_run
 
     options = dict(reading)
     run_format, words, jobs = options.pop("run_format"), options.pop("grade_words"), options.pop("jobs") or cores()
@@ -275,8 +272,8 @@ def _named_run(text: str) -> tuple[str | None, str]:
 
 def _table_of(files: Sequence[str], measures: Sequence[str], quiet: bool) -> ScoreTable:
     """Scores that were computed before, by the measures asked for, or the usual ones if they have them."""
-    from cranfield.formats.score_tables import read_scores
-    from cranfield.stats.score_table import gathered
+    from cranfield.io import read_scores
+    from cranfield.stats import gathered
 
     table = gathered([read_scores(file) for file in files])
     wanted = list(measures) or [measure for measure in MEASURES if table.has(measure)]

@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import click
 
-from cranfield.choices import OnDuplicate
+from cranfield.base import OnDuplicate
 from cranfield.cli.options import (
     echo,
     extras_options,
@@ -17,12 +17,11 @@ from cranfield.cli.options import (
     on_terminal,
     width,
 )
-from cranfield.collection import Qrels, Run
-from cranfield.comparing_tools import compare_tools_on
-from cranfield.conventions import TOOLS
+from cranfield.data import Qrels, Run
 from cranfield.errors import InputError
-from cranfield.formats import read_run
-from cranfield.report import conventions
+from cranfield.evaluation import TOOLS, compare_tools_on
+from cranfield.io import read_run
+from cranfield.reporting import conventions
 
 
 @click.command(name="conventions")

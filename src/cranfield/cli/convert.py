@@ -7,14 +7,32 @@ from collections.abc import Callable, Iterable, Mapping
 
 import click
 
-from cranfield.choices import OnDuplicate
+from cranfield.base import OnDuplicate
 from cranfield.cli.options import grade_words_option
 from cranfield.errors import FormatError
-from cranfield.formats import read_documents, read_topics, write_documents, write_qrels, write_run, write_topics
-from cranfield.formats.files import QRELS_WRITERS, RUN_WRITERS, qrels_format, qrels_rows, run_format, run_rows
-from cranfield.formats.identify import Kind, identify
-from cranfield.formats.texts import DOCUMENT_FORMATS, TOPIC_FORMATS, document_format, topic_format
-from cranfield.opening import Input, display_name, expand
+from cranfield.io import (
+    DOCUMENT_FORMATS,
+    QRELS_WRITERS,
+    RUN_WRITERS,
+    TOPIC_FORMATS,
+    Input,
+    Kind,
+    display_name,
+    document_format,
+    expand,
+    identify,
+    qrels_format,
+    qrels_rows,
+    read_documents,
+    read_topics,
+    run_format,
+    run_rows,
+    topic_format,
+    write_documents,
+    write_qrels,
+    write_run,
+    write_topics,
+)
 
 FORMATS: dict[Kind, tuple[str, ...]] = {
     "run": tuple(RUN_WRITERS),

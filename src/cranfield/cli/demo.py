@@ -31,9 +31,7 @@ def command(path: bool, output: str | None, quiet: bool) -> None:
         echo(f"{Path(str(files('cranfield') / 'example'))}\n")
         return
     from cranfield.cli.experiment import conclude, shown
-    from cranfield.experiment import perform
-    from cranfield.experiment.demo import lay_out
-    from cranfield.workspace import FILE
+    from cranfield.experiment import FILE, lay_out, perform
 
     demo = lay_out(output)
     told = perform(demo.workspace)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from cranfield import ahead
-from cranfield.choices import DEFAULT_MEASURES, TOOL_NAMES
+from cranfield.base import DEFAULT_MEASURES, TOOL_NAMES, cores, counted, listed
 from cranfield.cli.options import (
     echo,
     extras_options,
@@ -26,11 +25,10 @@ from cranfield.cli.options import (
     width,
 )
 from cranfield.errors import InputError
-from cranfield.stretches import cores
-from cranfield.wording import counted, listed
+from cranfield.joining import read_ahead
 
 if TYPE_CHECKING:
-    from cranfield.scores import Evaluator, Scores
+    from cranfield.evaluation import Evaluator, Scores
 
 FORMATS = ("table", "tsv", "csv", "json", "jsonl", "markdown", "latex")
 
@@ -115,11 +113,13 @@ def command(
         raise InputError("'-' is named twice, but there is only one standard input.")
     jobs = jobs or cores()
     joined = () if tool else runs
-    with ahead.reading(qrels, joined, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs):
-        from cranfield.formats import read_run
+    with read_ahead.reading(
+        qrels, joined, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs
+    ):
+        from cranfield.io import read_run
 
         if tool is not None and _is_untold("on_duplicate"):
-            from cranfield.conventions import TOOLS
+            from cranfield.evaluation import TOOLS
 
             on_duplicate = TOOLS[tool].on_duplicate
         evaluator = _evaluator(
@@ -146,7 +146,7 @@ def _on_spark(
     quiet: bool,
     **options: Any,
 ) -> None:
-    from cranfield.spark.command import evaluated
+    from cranfield.spark import evaluated
 
     wanted = split_measures(measures) or list(DEFAULT_MEASURES)
     tell = partial(click.echo, err=True)
@@ -155,8 +155,8 @@ def _on_spark(
 
 
 def _groups(file: str, queries: Sequence[str], quiet: bool) -> dict[str, list[str]]:
-    from cranfield.formats import read_groups
-    from cranfield.scores import group_queries
+    from cranfield.evaluation import group_queries
+    from cranfield.io import read_groups
 
     given = read_groups(file)
     unknown = [query for query in given if query not in set(queries)]
@@ -169,12 +169,13 @@ def _groups(file: str, queries: Sequence[str], quiet: bool) -> dict[str, list[st
 def _evaluator(tool: str | None, qrels: Any, measures: list[str], **options: Any) -> Evaluator:
     """Ours, or one that does as another tool does except where an option was given."""
     if tool is None:
-        from cranfield.scores import Evaluator
+        from cranfield.evaluation import Evaluator
 
         return Evaluator(qrels, measures or DEFAULT_MEASURES, **options)
-    from cranfield.comparing_tools import JOINING, ToolEvaluator
+    from cranfield.evaluation import ToolEvaluator
+    from cranfield.joining import JOIN_OPTIONS
 
-    untold = {name for name in (*JOINING, "on_duplicate") if _is_untold(name)}
+    untold = {name for name in (*JOIN_OPTIONS, "on_duplicate") if _is_untold(name)}
     given = {name: value for name, value in options.items() if name not in untold}
     return ToolEvaluator(tool, qrels, measures or None, **given)
 
@@ -191,7 +192,7 @@ def _print(
     places: int | None,
     quiet: bool,
 ) -> None:
-    from cranfield.report import evaluation
+    from cranfield.reporting import evaluation
 
     if format_ == "table":
         echo(evaluation.as_table(scores, per_query, groups, places, width(), on_terminal()))

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from cranfield.base import listed
 from cranfield.cli.options import echo, width
-from cranfield.wording import listed
 
 if TYPE_CHECKING:
-    from cranfield.experiment import Event
-    from cranfield.workspace import Workspace
+    from cranfield.experiment import Event, Workspace
 
 
 @click.command(name="experiment")
@@ -35,8 +34,7 @@ def command(folder: str, jobs: int | None, dry_run: bool, force: bool, quiet: bo
       cranfield experiment
       cranfield experiment bicycles --dry-run
     """
-    from cranfield.experiment import perform, plan
-    from cranfield.workspace import open_workspace
+    from cranfield.experiment import open_workspace, perform, plan
 
     workspace = open_workspace(folder)
     if dry_run:
@@ -50,7 +48,7 @@ def command(folder: str, jobs: int | None, dry_run: bool, force: bool, quiet: bo
 
 def conclude(workspace: Workspace, events: Sequence[Event], quiet: bool) -> None:
     """Say what was found and where the report is; and what went wrong, if anything did."""
-    from cranfield.experiment.performing import outcome
+    from cranfield.experiment import outcome
 
     for event in events if not quiet else ():
         for note in event.notes:
@@ -108,7 +106,7 @@ def shown(events: Iterator[Event], workspace: Workspace) -> Iterator[Event]:
     from rich.console import Console
     from rich.progress import Progress
 
-    from cranfield.experiment.performing import number_of_steps
+    from cranfield.experiment import number_of_steps
 
     busy: dict[str, None] = {}
     with Progress(console=Console(stderr=True), transient=True) as bar:

@@ -20,12 +20,12 @@ from cranfield.cli.options import (
     split_measures,
     width,
 )
-from cranfield.conventions import TOOLS
 from cranfield.errors import InputError
-from cranfield.explaining import JOINING, explain
-from cranfield.formats import read_run
+from cranfield.evaluation import TOOLS, explain
+from cranfield.io import read_run
+from cranfield.joining import JOIN_OPTIONS
 from cranfield.measures import parse_measures
-from cranfield.report import explanation
+from cranfield.reporting import explanation
 
 FORMATS = ("text", "json", "markdown", "html")
 
@@ -89,7 +89,7 @@ def command(
     if tool is not None:
         # what was not given is as the tool has it
         source = click.get_current_context().get_parameter_source
-        untold = {name for name in JOINING if source(name) is ParameterSource.DEFAULT}
+        untold = {name for name in JOIN_OPTIONS if source(name) is ParameterSource.DEFAULT}
         conventions = {name: value for name, value in conventions.items() if name not in untold}
     # a tool overrules what a name does not say
     asked = [one if tool is None else label for label, one in named]

@@ -10,7 +10,7 @@ import click
 from cranfield.cli.options import echo, on_terminal, progress, split_measures, width
 
 if TYPE_CHECKING:
-    from cranfield.lab.residual import Comparison
+    from cranfield.lab import Comparison
 
 
 @click.command(name="feedback")
@@ -49,11 +49,8 @@ def command(
       cranfield feedback bicycles.index topics.xml qrels.txt --given 3
       cranfield feedback bicycles.index topics.xml qrels.txt --system lm:mu=500+rm3:terms=20 -m AP -o learned
     """
-    from cranfield.lab.collections import qrels_from, topics_from
-    from cranfield.lab.index import Index
-    from cranfield.lab.queries import queries_of
-    from cranfield.lab.residual import MEASURES, compare_feedback
-    from cranfield.report import feedback as forms
+    from cranfield.lab import MEASURES, Index, compare_feedback, qrels_from, queries_of, topics_from
+    from cranfield.reporting import feedback as forms
 
     queries = queries_of(topics_from(topics), fields, topics)
     found = compare_feedback(
@@ -74,8 +71,8 @@ def command(
 
 def _write(found: Comparison, folder: str) -> None:
     """The runs and the judgments, as `cranfield compare` takes them."""
-    from cranfield.formats import write_qrels, write_run
-    from cranfield.lab.residual import given_qrels
+    from cranfield.io import write_qrels, write_run
+    from cranfield.lab import given_qrels
 
     os.makedirs(folder, exist_ok=True)
     write_qrels(found.qrels, os.path.join(folder, "qrels.txt"))

@@ -8,14 +8,11 @@ from typing import Any
 
 import click
 
-from cranfield.choices import QRELS_FORMATS, RUN_FORMATS
+from cranfield.base import QRELS_FORMATS, RUN_FORMATS, counted, listed
 from cranfield.cli.options import judgments_of, split_measures
 from cranfield.errors import CranfieldError, InputError, MeasureError
-from cranfield.formats import read_run, write_run
-from cranfield.formats.values import decimal
-from cranfield.fusion import METHODS, NORMS, CrossFit, Fit, cross_fuse, fit, fuse
-from cranfield.fusion.recipe import as_runs, recipe_of
-from cranfield.wording import counted, listed
+from cranfield.fusion import METHODS, NORMS, CrossFit, Fit, as_runs, cross_fuse, fit, fuse, recipe_of
+from cranfield.io import decimal, read_run, write_run
 
 _KINDS = {
     "scores": "Methods, by scores:",

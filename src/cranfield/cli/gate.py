@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield import ahead
+from cranfield.base import cores
 from cranfield.cli.options import (
     echo,
     extras_options,
@@ -22,10 +22,10 @@ from cranfield.cli.options import (
     width,
 )
 from cranfield.errors import InputError
-from cranfield.stretches import cores
+from cranfield.joining import read_ahead
 
 if TYPE_CHECKING:
-    from cranfield.stats.gate import Gate
+    from cranfield.stats import Gate
 
 FORMATS = ("text", "json", "junit")
 USUAL = "nDCG@10"
@@ -103,10 +103,10 @@ def command(
     if [qrels, *runs, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
     jobs = jobs or cores()
-    with ahead.reading(qrels, runs, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs):
-        from cranfield.formats import read_run
-        from cranfield.scores import Evaluator
-        from cranfield.stats.gate import Rule, gate_scores
+    with read_ahead.reading(qrels, runs, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs):
+        from cranfield.evaluation import Evaluator
+        from cranfield.io import read_run
+        from cranfield.stats import Rule, gate_scores
 
         rule = Rule(max_drop, alpha, require_proof, correction)
         evaluator = Evaluator(
@@ -125,15 +125,15 @@ def command(
 
 def _print(decided: Gate, format_: str, output: str | None, quiet: bool) -> None:
     """The result where it is wanted; where that is a file, the text is printed too, for the log."""
-    from cranfield.report import gating
+    from cranfield.reporting import gate
 
     def text(styled: bool) -> str:
-        return gating.as_text(decided, min(width(), gating.WIDTH), styled, reasons=not quiet)
+        return gate.as_text(decided, min(width(), gate.WIDTH), styled, reasons=not quiet)
 
     if output is not None and output != "-":
-        from cranfield.opening import writing
+        from cranfield.io import writing
 
-        as_file = {"text": gating.as_text, "json": gating.as_json, "junit": gating.as_junit}
+        as_file = {"text": gate.as_text, "json": gate.as_json, "junit": gate.as_junit}
         with writing(output) as file:
             file.write(as_file[format_](decided).encode("utf-8", "surrogateescape"))
         if not quiet:
@@ -141,7 +141,7 @@ def _print(decided: Gate, format_: str, output: str | None, quiet: bool) -> None
     elif format_ == "text":
         _echo(text(on_terminal()))
     else:
-        _echo(gating.as_json(decided) if format_ == "json" else gating.as_junit(decided))
+        _echo(gate.as_json(decided) if format_ == "json" else gate.as_junit(decided))
 
 
 def _echo(text: str) -> None:

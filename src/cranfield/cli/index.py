@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cranfield.analysis import STOP_WORDS
 from cranfield.cli.options import progress
 from cranfield.errors import InputError
+from cranfield.text import STOP_WORDS
 
 if TYPE_CHECKING:
-    from cranfield.collection import Document
-    from cranfield.lab.engines import Options
+    from cranfield.data import Document
+    from cranfield.lab import Options
 
 
 @click.command(name="index")
@@ -63,11 +63,9 @@ def command(
       cranfield index documents.jsonl -o bicycles.tantivy --engine tantivy
       cranfield index documents.jsonl --engine postgresql://localhost/lab?table=bicycles
     """
-    from cranfield.analysis import Analysis
-    from cranfield.lab.collections import open_collection
-    from cranfield.lab.engines import Again, Options, with_fields
-    from cranfield.lab.engines.embedded import built
-    from cranfield.wording import counted
+    from cranfield.base import counted
+    from cranfield.lab import Again, Options, built, open_collection, with_fields
+    from cranfield.text import Analysis
 
     chosen = open_collection(collection)
     url = _place(engine, output, chosen.where)
@@ -95,7 +93,7 @@ def command(
 
 def _place(engine: str | None, output: str | None, collection: str) -> str:
     """The URL of the engine that is meant by --engine and -o."""
-    from cranfield.lab.engines import LOCAL, engine_url, is_large, is_url
+    from cranfield.lab import LOCAL, engine_url, is_large, is_url
 
     if engine is None and output is not None and not is_url(output):
         engine = "tantivy" if is_large(collection) and find_spec("tantivy") else "embedded"
@@ -118,9 +116,8 @@ def _index_with(url: str, documents: Iterable[Document], fields: Sequence[str], 
     """Index with an engine, say what it did, and fail if it has refused some documents."""
     from contextlib import closing
 
-    from cranfield.lab.engines import EngineError, open_engine
-    from cranfield.lab.secrets import mask_url
-    from cranfield.wording import counted
+    from cranfield.base import counted
+    from cranfield.lab import EngineError, mask_url, open_engine
 
     with closing(open_engine(url, options)) as engine:
         made = engine.index(documents, fields)

@@ -35,7 +35,7 @@ def command(
       cranfield init bicycles --documents documents.jsonl --topics topics.xml
       cranfield init bicycles --documents documents.jsonl --topics topics.xml --qrels qrels.txt --run bm25.run
     """
-    from cranfield.experiment.beginning import begin
+    from cranfield.experiment import begin
 
     given = {"documents": documents, "topics": topics, "qrels": qrels}
     workspace = begin(

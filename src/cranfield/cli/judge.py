@@ -12,10 +12,9 @@ from cranfield.cli.options import on_terminal, progress
 from cranfield.errors import InputError
 
 if TYPE_CHECKING:
-    from cranfield.collection import Topic
-    from cranfield.judging import JudgmentLog
-    from cranfield.judging.texts import Texts
-    from cranfield.workspace import Adaptive
+    from cranfield.annotation import JudgmentLog, Texts
+    from cranfield.data import Topic
+    from cranfield.experiment import Adaptive
 
 _GROWING = (
     click.option("--adaptive", metavar="STRATEGY", help="Let the pool grow as judgments arrive: mm-ns, mtf, …"),
@@ -95,13 +94,9 @@ def command(
       cranfield judge pool.jsonl --topics topics.xml --documents documents.jsonl --assessor eve --adjudicate
       cranfield judge pool.jsonl --topics topics.xml --documents documents.jsonl --adaptive mm-ns --run bm25.run
     """
-    from cranfield.judging import Desk
-    from cranfield.judging.seat import Seat
-    from cranfield.judging.settling import Settling
-    from cranfield.judging.sitting import Sitting
-    from cranfield.judging.terminal import has_screen, run
-    from cranfield.lab.collections import topics_from
-    from cranfield.report.judging import after_adjudicating, after_sitting
+    from cranfield.annotation import Desk, Seat, Settling, Sitting, has_screen, run
+    from cranfield.lab import topics_from
+    from cranfield.reporting import after_adjudicating, after_sitting
 
     if names and not adjudicates:
         raise InputError("--names goes with --adjudicate: judges do not see what others think.")
@@ -132,7 +127,7 @@ def command(
 
 def adaptive_of(strategy: str | None, depth: int | None, budget: int | None, batch: int | None) -> Adaptive | None:
     """How a pool grows while it is judged, if it is to."""
-    from cranfield.workspace import Adaptive
+    from cranfield.experiment import Adaptive
 
     if strategy is not None:
         return Adaptive(strategy, depth or Adaptive.depth, budget, batch)
@@ -145,10 +140,8 @@ def fed_by(
     log: JudgmentLog, files: Sequence[str], wanted: Adaptive, topics: Container[str]
 ) -> tuple[Callable[[str], int], list[str]]:
     """What feeds a pool out of runs, and all documents that it may come to; the topics of an empty pool are these."""
-    from cranfield.judging.adaptive import growing
-    from cranfield.pooling import ranked_lists
-    from cranfield.pooling.lists import named_runs
-    from cranfield.pooling.reading import read_runs
+    from cranfield.annotation import growing
+    from cranfield.pooling import named_runs, ranked_lists, read_runs
 
     runs = list(progress(read_runs(files), len(files), "reading runs"))
     feed = growing(log, runs, wanted.strategy, wanted.depth, wanted.budget, wanted.batch, log.settings.seed, topics)
@@ -158,7 +151,7 @@ def fed_by(
 
 def log_beside(pool: str) -> str:
     """Where judgments of a pool are kept unless told otherwise."""
-    from cranfield.judging.log import beside
+    from cranfield.annotation import beside
 
     if pool == "-":
         raise InputError("a pool from standard input has no place beside it: name the log, --log FILE.")
@@ -169,7 +162,7 @@ def opened(place: str, grades: str | None = None, guidelines: str | None = None)
     """A log, with grades and guidelines where they are given."""
     from dataclasses import replace
 
-    from cranfield.judging import open_log, read_scale
+    from cranfield.annotation import open_log, read_scale
 
     log = open_log(place)
     settings = log.settings
@@ -184,7 +177,7 @@ def opened(place: str, grades: str | None = None, guidelines: str | None = None)
 
 def guidelines_in(file: str) -> str:
     """The text of guidelines."""
-    from cranfield.opening import Input
+    from cranfield.io import Input
 
     with Input(file) as source:
         return source.read().decode("utf-8", "replace").strip()
@@ -194,8 +187,8 @@ def read_texts(
     topics: Sequence[Topic], documents: str, queries: Sequence[str], docs: Sequence[str], quiet: bool
 ) -> Texts:
     """The texts of what is to be judged; what has none is named."""
-    from cranfield.judging.texts import Texts
-    from cranfield.lab.collections import open_collection
+    from cranfield.annotation import Texts
+    from cranfield.lab import open_collection
 
     found = progress(open_collection(documents).documents(), None, "reading documents")
     texts = Texts.of(topics, found, docs)

@@ -85,12 +85,10 @@ def export(
       cranfield judgments export pool.judgments.db --rule primary --primary ada -o qrels.txt
       cranfield judgments export pool.judgments.db -o history.jsonl
     """
-    from cranfield.formats import read_qrels
-    from cranfield.judging import export_qrels, open_log, write_history
-    from cranfield.judging.exporting import number_of_events, sampled_by
-    from cranfield.judgments.provenance import write_judgments
-    from cranfield.opening import writing
-    from cranfield.report.judging import conflicts_table, exported_text
+    from cranfield.annotation import export_qrels, number_of_events, open_log, sampled_by, write_history
+    from cranfield.io import read_qrels, writing
+    from cranfield.qrels_tools import write_judgments
+    from cranfield.reporting import exported_conflicts_table, exported_text
 
     kind = format_ or ("jsonl" if output.endswith(".jsonl") else "csv" if output.endswith(".csv") else None)
     with open_log(log, create=False) as known:
@@ -128,7 +126,7 @@ def export(
         write_judgments(exported.qrels, output, exported.provenance, "trec" if form is None else "sampled")
         if conflicts is not None:
             with writing(conflicts) as out:
-                out.write(conflicts_table(exported).encode("utf-8", "surrogateescape"))
+                out.write(exported_conflicts_table(exported).encode("utf-8", "surrogateescape"))
         if not quiet:
             click.echo(exported_text(exported, known.settings.scale, conflicts), err=True, nl=False)
 
@@ -168,8 +166,8 @@ def import_(
       cranfield judgments import pool.judgments.db old.qrels --assessor nist
       cranfield judgments import pool.judgments.db gpt.qrels --assessor gpt --model
     """
-    from cranfield.judging import import_judgments, open_log
-    from cranfield.report.judging import imported_text
+    from cranfield.annotation import import_judgments, open_log
+    from cranfield.reporting import imported_text
 
     with open_log(log) as known:
         for file in files:
@@ -230,10 +228,10 @@ def plan(
     """
     from dataclasses import replace
 
+    from cranfield.annotation import Assignment, assign, deal
     from cranfield.cli.judge import opened
-    from cranfield.formats import read_qrels
-    from cranfield.judging import Assignment, assign, deal
-    from cranfield.report.judging import not_gold_text, status_text
+    from cranfield.io import read_qrels
+    from cranfield.reporting import not_gold_text, status_text
 
     with opened(log, grades, guidelines) as known:
         given: dict[str, Any] = {
@@ -281,8 +279,8 @@ def status(log: str, format_: str) -> None:
       cranfield judgments status pool.judgments.db
       cranfield judgments status pool.judgments.db --format json
     """
-    from cranfield.judging import open_log
-    from cranfield.report.judging import status_json, status_text
+    from cranfield.annotation import open_log
+    from cranfield.reporting import status_json, status_text
 
     with open_log(log, create=False) as known:
         echo(status_json(known) if format_ == "json" else status_text(known, min(width(), 100), on_terminal()))

@@ -49,8 +49,8 @@ def command(
       cranfield leaderboard qrels.txt *.run -m nDCG@10
       cranfield leaderboard -m RR@10 --on dev=dev.qrels:dev/a.run,dev/b.run --on test=test.qrels:test/a.run,test/b.run
     """
-    from cranfield.report import comparison as report
-    from cranfield.stats.compare import rank
+    from cranfield.reporting import comparison as report
+    from cranfield.stats import rank
 
     named = split_measures(measures)
     if len(named) != 1:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from cranfield.cli.options import echo
-from cranfield.measures.advice import ADVICE
-from cranfield.report import catalogue
+from cranfield.measures import ADVICE
+from cranfield.reporting import catalogue
 
 
 @click.command(name="measures")

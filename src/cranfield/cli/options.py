@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
-from cranfield.choices import (
+from cranfield.base import (
     DEFAULT_MEASURES,
     GRADE_WORDS,
     QRELS_FORMATS,
@@ -28,7 +28,7 @@ from cranfield.choices import (
 from cranfield.errors import InputError, MeasureError
 
 if TYPE_CHECKING:
-    from cranfield.collection import Qrels
+    from cranfield.data import Qrels
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -38,11 +38,11 @@ def judgments_of(
     place: str, format: str | None, grade_words: Mapping[str, float] = GRADE_WORDS, on_duplicate: OnDuplicate = "error"
 ) -> Qrels:
     """The judgments of a file, or of a collection by name and folder (`cacm:DIR`), what is odd about which is said."""
-    from cranfield.formats import read_qrels
+    from cranfield.io import read_qrels
 
     # without a colon it is no name, and the collections need not be loaded
     if ":" in place and not os.path.exists(place):
-        from cranfield.lab.collections import is_named, open_collection
+        from cranfield.lab import is_named, open_collection
 
         if is_named(place):
             if format is not None:
@@ -135,7 +135,7 @@ def split_grade_words(given: str) -> dict[str, float]:
     >>> split_grade_words("relevant=2, partially=0.5")
     {'relevant': 2.0, 'partially': 0.5}
     """
-    from cranfield.formats.values import decimal
+    from cranfield.io import decimal
 
     words: dict[str, float] = {}
     for part in given.split(","):

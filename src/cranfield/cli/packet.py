@@ -52,14 +52,12 @@ def command(
       cranfield packet pool.jsonl --topics topics.xml --documents documents.jsonl --assessor ada -o ada.html
       cranfield judgments import pool.judgments.db judgments-ada.jsonl
     """
+    from cranfield.annotation import USUAL, open_log, packet, places_by_chance, places_of, read_scale
+    from cranfield.base import counted, listed
     from cranfield.cli.judge import guidelines_in, read_texts
-    from cranfield.judging import open_log, read_scale
-    from cranfield.judging.packet import packet, places_by_chance, places_of
-    from cranfield.judging.scale import USUAL
-    from cranfield.lab.collections import topics_from
-    from cranfield.opening import writing
-    from cranfield.pooling.pool import read_pool
-    from cranfield.wording import counted, listed
+    from cranfield.io import writing
+    from cranfield.lab import topics_from
+    from cranfield.pooling import read_pool
 
     pairs = read_pool(pool).pairs
     scale = USUAL if grades is None else read_scale(grades)

@@ -21,11 +21,11 @@ from cranfield.cli.options import (
     split_measures,
 )
 from cranfield.errors import InputError
-from cranfield.report.plots import KINDS, function_of
+from cranfield.reporting import KINDS, function_of
 
 if TYPE_CHECKING:
-    from cranfield.report.costs import Costs
-    from cranfield.scores import Evaluator, Scores
+    from cranfield.evaluation import Evaluator, Scores
+    from cranfield.reporting import Costs
 
 FORMATS = ("svg", "png", "pdf", "html", "json")
 USUAL = ("nDCG@10",)
@@ -119,7 +119,7 @@ def command(
         options |= {} if base is None else {"baseline": base}
         plot = draw(scores, **options, **_measures(kind, named, scores))
         if not quiet:
-            from cranfield.report.evaluation import remarks
+            from cranfield.reporting import remarks
 
             click.echo("\n".join(remarks(scores)), err=True)
     plot.save(target, form, dpi)
@@ -141,7 +141,7 @@ def _require_options(kind: str, given: Sequence[str]) -> None:
 
 def _target(kind: str, output: str | None, format_: str | None) -> tuple[str, str]:
     """Where to write and in what format; an error if that cannot be done, before any work is."""
-    from cranfield.report.plots.drawing import format_of, require_format
+    from cranfield.reporting import format_of, require_format
 
     if output is None:
         raise click.UsageError(f"name a file for the picture: -o {kind}.svg, or .png, .pdf, .html, .json.")
@@ -152,7 +152,7 @@ def _target(kind: str, output: str | None, format_: str | None) -> tuple[str, st
 
 def _costs(kind: str, file: str | None) -> Costs:
     """What systems cost, which some kinds cannot do without."""
-    from cranfield.report.costs import read_costs
+    from cranfield.reporting import read_costs
 
     if file is None:
         raise click.UsageError(f"{kind} needs --costs FILE, which cranfield bench --format json writes.")
@@ -172,9 +172,9 @@ def _evaluated(
     **options: Any,
 ) -> tuple[Scores, str | None]:
     """The scores to draw, and which run is the baseline, if one is named."""
-    from cranfield.choices import DEFAULT_MEASURES
-    from cranfield.formats import read_run
-    from cranfield.scores import Evaluator
+    from cranfield.base import DEFAULT_MEASURES
+    from cranfield.evaluation import Evaluator
+    from cranfield.io import read_run
 
     if len(files) < 2:
         raise click.UsageError(f"{kind} needs judgments and a run: cranfield plot {kind} QRELS RUN... -o FILE.")

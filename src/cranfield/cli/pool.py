@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.choices import QRELS_FORMATS, RUN_FORMATS
+from cranfield.base import QRELS_FORMATS, RUN_FORMATS
 from cranfield.cli.options import echo, grade_words_option, on_terminal, progress, width
 from cranfield.errors import CranfieldError, InputError
-from cranfield.pooling.strategies import STRATEGIES, strategy_of
+from cranfield.pooling import STRATEGIES, strategy_of
 
 if TYPE_CHECKING:
-    from cranfield.pooling.survey import Survey
+    from cranfield.pooling import Survey
 
 _KINDS = {
     "order": "Strategies, best first (with --budget or --total; all alike without):",
@@ -111,10 +111,8 @@ def command(
       cranfield pool *.run --strategy mm-ns --judged qrels.txt --batch 5 -o next.jsonl
       cranfield pool --complete new.run --depth 10 --judged qrels.txt -o missing.jsonl
     """
-    from cranfield.formats import read_qrels
-    from cranfield.pooling.pool import provenance_path
-    from cranfield.pooling.reading import read_runs, require_apart
-    from cranfield.pooling.survey import survey
+    from cranfield.io import read_qrels
+    from cranfield.pooling import provenance_path, read_runs, require_apart, survey
 
     if [*runs, *complete, judged, replay].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
@@ -165,7 +163,7 @@ def _require(
 
 def _require_pictures(curve: str | None, dendrogram: str | None, replay: str | None, files: Sequence[str]) -> None:
     """Pictures that cannot be drawn are refused before any work is done."""
-    from cranfield.report.plots.drawing import format_of, require_format
+    from cranfield.reporting import format_of, require_format
 
     if curve is not None and replay is None:
         raise click.UsageError("--curve is of strategies replayed: --replay QRELS.")
@@ -194,17 +192,15 @@ def _texts(given: Mapping[str, Any]) -> dict[str, Any]:
     """The words of topics and documents, and what searches, for strategies that look at texts."""
     found: dict[str, Any] = {}
     if given["topics"] is not None:
-        from cranfield.lab.collections import topics_from
-        from cranfield.lab.queries import queries_of
+        from cranfield.lab import queries_of, topics_from
 
         found["topics"] = queries_of(topics_from(given["topics"]), given["fields"], given["topics"])
     if given["documents"] is not None:
-        from cranfield.lab.collections import open_collection
+        from cranfield.lab import open_collection
 
         found["documents"] = list(open_collection(given["documents"]).documents())
     if given["index"] is not None:
-        from cranfield.lab.index import Index
-        from cranfield.lab.systems import system_named
+        from cranfield.lab import Index, system_named
 
         if "topics" not in found:
             raise CranfieldError("expansion searches with the words of the topics: --topics TOPICS.")
@@ -226,7 +222,7 @@ def _watched(quiet: bool) -> dict[str, Any]:
 
 
 def _write(found: Survey, output: str, provenance: str | None, sample: str | None) -> None:
-    from cranfield.formats import write_qrels
+    from cranfield.io import write_qrels
     from cranfield.pooling import write_pool
 
     if found.pool is None:
@@ -239,7 +235,7 @@ def _write(found: Survey, output: str, provenance: str | None, sample: str | Non
 
 
 def _pictures(found: Survey, curve: str | None, dendrogram: str | None) -> list[tuple[Any, str]]:
-    from cranfield.report.pooling import curves_plot, dendrogram_plot
+    from cranfield.reporting import curves_plot, dendrogram_plot
 
     pictures = [(curves_plot(found.curves), curve)] if curve is not None else []
     if dendrogram is not None and found.alike is not None:
@@ -262,7 +258,7 @@ def _unused(
 
 def _tell(found: Survey, output: str | None, format_: str) -> None:
     """Tell of the pool: where that is on standard output itself, on standard error."""
-    from cranfield.report import pooling as report
+    from cranfield.reporting import pooling as report
 
     piped = found.pool is not None and output in (None, "-")
     text = report.as_json(found, output) if format_ == "json" else ""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, get_args
 
 import click
 
-from cranfield.choices import OnDuplicate
+from cranfield.base import OnDuplicate
 from cranfield.cli.options import (
     echo,
     format_options,
@@ -114,10 +114,9 @@ def command(
       cranfield pool-report qrels.txt bm25.run lm.run tfidf.run -o pool.html
       cranfield pool-report qrels.txt *.run --depth 10 --group-by '^[^_]+' -m AP --format json
     """
-    from cranfield.formats import read_run
-    from cranfield.pooling.diagnosis import MEASURES, diagnose
-    from cranfield.pooling.reading import require_apart
-    from cranfield.report.page import require_pictures
+    from cranfield.io import read_run
+    from cranfield.pooling import MEASURES, diagnose, require_apart
+    from cranfield.reporting import require_pictures
 
     if [qrels, *runs, groups].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
@@ -138,23 +137,22 @@ def command(
     )
     asked = shlex.join(["cranfield", *sys.argv[1:]])
     if output is not None:
-        from cranfield.report.pool_page import pool_page
+        from cranfield.reporting import pool_page
 
         pool_page(diagnosis, seed, asked).save(output)
     if output != "-":
-        from cranfield.report.pool_page.data import as_json
-        from cranfield.report.pool_page.text import as_text
+        from cranfield.reporting import pool_report_json, pool_report_text
 
         if format_ == "json":
-            echo(as_json(diagnosis, seed, asked))
+            echo(pool_report_json(diagnosis, seed, asked))
         elif not quiet:
-            echo(as_text(diagnosis, width(), on_terminal()))
+            echo(pool_report_text(diagnosis, width(), on_terminal()))
             echo(f"\n{output} has all of it, with pictures.\n" if output else "")
 
 
 def given_groups(file: str | None, pattern: str | None) -> Mapping[str, str] | str | None:
     """The groups of runs, from a file or by a pattern."""
-    from cranfield.pooling.groups import read_run_groups
+    from cranfield.pooling import read_run_groups
 
     if file is not None and pattern is not None:
         raise InputError("give --groups or --group-by, not both.")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cranfield.choices import OnDuplicate
+from cranfield.base import OnDuplicate
 from cranfield.cli.options import echo, format_options, grade_words_option, judgments_of, on_terminal, width
 from cranfield.cli.pool_report import given_groups, pool_options
 from cranfield.errors import InputError
@@ -78,10 +78,9 @@ def command(
       cranfield recall-estimate qrels.txt bm25.run dense.run --external citations.qrels
       cranfield recall-estimate qrels.txt *.run --group-by '^(bm25|dense)' --sample sample.qrels --docs 100000
     """
-    from cranfield.formats import read_run
-    from cranfield.pooling.contributions import PooledRuns
-    from cranfield.pooling.recall import recall_estimate
-    from cranfield.report.recall import as_json, as_text
+    from cranfield.io import read_run
+    from cranfield.pooling import PooledRuns, recall_estimate
+    from cranfield.reporting import recall
 
     if [qrels, *runs, sample, external, groups].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
@@ -95,6 +94,6 @@ def command(
         pooled = PooledRuns.of(judgments, read, depth=depth, groups=given_groups(groups, group_by), rel=rel)
     found = recall_estimate(judgments, pooled, sample=others[0], external=others[1], rel=rel, **options)
     if format_ == "json":
-        echo(as_json(found))
+        echo(recall.as_json(found))
     else:
-        echo(as_text(found, width(), on_terminal(), only_plan, per_topic))
+        echo(recall.as_text(found, width(), on_terminal(), only_plan, per_topic))

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from cranfield.choices import DEFAULT_MEASURES
+from cranfield.base import DEFAULT_MEASURES
 from cranfield.cli.options import (
     echo,
     extras_options,
@@ -83,10 +83,9 @@ def command(
       cranfield report qrels.txt bm25.run lm.run --baseline bm25.run --topics topics.xml --documents documents.jsonl
       cranfield report qrels.txt bm25.run lm.run --costs bench.json
     """
-    from cranfield.formats import read_run
-    from cranfield.report.costs import read_costs
-    from cranfield.report.page import report, require_pictures
-    from cranfield.scores import Evaluator
+    from cranfield.evaluation import Evaluator
+    from cranfield.io import read_run
+    from cranfield.reporting import read_costs, report, require_pictures
 
     files = _with_baselines(runs, baseline)
     if [qrels, *files, against, topics, documents, costs].count("-") > 1:

@@ -13,12 +13,8 @@ from cranfield.cli.options import progress
 from cranfield.errors import InputError
 
 if TYPE_CHECKING:
-    from cranfield.collection import Document, Run
-    from cranfield.lab.dense import Space
-    from cranfield.lab.engines import Options
-    from cranfield.lab.index import Index
-    from cranfield.lab.spaces import Sources
-    from cranfield.lab.systems import System
+    from cranfield.data import Document, Run
+    from cranfield.lab import Index, Options, Sources, Space, System
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -114,13 +110,9 @@ def command(
       cranfield search docs.npy topics.xml --query-vectors topics.npy --similarity cosine -o dense.run
       cranfield search 'http-get:https://host/search?q={query}&k={depth}' topics.xml --ids '$.hits[*].id' -o ours.run
     """
-    from cranfield.formats import write_run
-    from cranfield.lab.collections import topics_from
-    from cranfield.lab.engines import Options, engine_url
-    from cranfield.lab.index import Index
-    from cranfield.lab.queries import queries_of
-    from cranfield.lab.vectors import is_vectors
-    from cranfield.wording import counted, listed
+    from cranfield.base import counted, listed
+    from cranfield.io import write_run
+    from cranfield.lab import Index, Options, engine_url, is_vectors, queries_of, topics_from
 
     options = Options(
         ids=ids, scores=scores, body=body, headers=headers, timeout=timeout, retries=retries, source=topics
@@ -168,7 +160,7 @@ _SOURCES = ("vectors", "query_vectors", "embeddings", "similarity")
 
 
 def _searchers(names: Sequence[str], similarity: str | None) -> list[System]:
-    from cranfield.lab.systems import system_named
+    from cranfield.lab import system_named
 
     found = [system_named(name) for name in names]
     if similarity is None:
@@ -201,9 +193,7 @@ def _sources(
     query_prefix: str,
     collection: str | None,
 ) -> Sources:
-    from cranfield.lab.embeddings import Endpoint
-    from cranfield.lab.http import RetryPolicy
-    from cranfield.lab.spaces import Sources
+    from cranfield.lab import Endpoint, RetryPolicy, Sources
 
     endpoint = None
     if embeddings is not None:
@@ -244,8 +234,7 @@ def _found(
     """What systems find; that of several is fused."""
     if len(searchers) == 1:
         return searchers[0].search(index, queries, depth, relevant, space)
-    from cranfield.fusion import fuse
-    from cranfield.fusion.recipe import recipe_of
+    from cranfield.fusion import fuse, recipe_of
 
     recipe_of(method, len(searchers))  # a wrong name is told before anything is searched
     runs = [searcher.search(index, queries, depth, relevant, space) for searcher in searchers]
@@ -259,15 +248,14 @@ def _relevant(searchers: Sequence[System], feedback: str | None) -> Mapping[str,
         return None
     if not any(searcher.feedback for searcher in searchers):
         raise InputError("--feedback is for a system that learns from documents, such as bm25+rm3.")
-    from cranfield.lab.collections import qrels_from
-    from cranfield.lab.systems import relevant_documents
+    from cranfield.lab import qrels_from, relevant_documents
 
     return relevant_documents(qrels_from(feedback))
 
 
 def _ids_of(topics: str) -> dict[str, str]:
     """Topics that are known by their vectors alone."""
-    from cranfield.lab.vectors import read_vectors
+    from cranfield.lab import read_vectors
 
     ids = read_vectors(topics).ids
     if ids is None:
@@ -279,9 +267,8 @@ def _asked(url: str, options: Options, queries: Mapping[str, str], depth: int, o
     """What an engine finds. Answers are kept beside the output as they come, until all are there."""
     from contextlib import closing
 
-    from cranfield.formats import write_run
-    from cranfield.lab.engines import EngineError, SearchFailed, joined, open_engine
-    from cranfield.lab.engines.keeping import Keeping
+    from cranfield.io import write_run
+    from cranfield.lab import EngineError, Keeping, SearchFailed, joined, open_engine
 
     if output == "-" or (os.path.exists(output) and not os.path.isfile(output)):
         try:

@@ -59,7 +59,7 @@ def command(
       cranfield serve trec8 --adaptive mm-ns --budget 200
       cranfield serve trec8 --host 0.0.0.0 --coordinator ada --certificate cert.pem --key key.pem
     """
-    from cranfield.web.serving import address_of, listening, run, set_up
+    from cranfield.workbench import address_of, listening, run, set_up
 
     if qrels is None and len(given) > 1:
         raise InputError(f"expected one workspace, found {len(given)}; runs need their judgments: --qrels QRELS RUN...")

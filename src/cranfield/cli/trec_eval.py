@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from cranfield.cli.options import echo
-from cranfield.measures.trec_names import FAMILIES, NICKNAMES
-from cranfield.trec_eval import trec_eval
+from cranfield.evaluation import trec_eval
+from cranfield.measures import FAMILIES, NICKNAMES
 
 
 class AsGiven(click.Command):

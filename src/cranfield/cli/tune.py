@@ -55,13 +55,21 @@ def command(
       cranfield tune bicycles.index topics.xml qrels.txt --grid k1=0.6,0.9,1.2 --grid b=0.2,0.4,0.75
       cranfield tune bicycles.index topics.xml qrels.txt --system lm --range mu=100..3000 --draws 20 -m nDCG@10
     """
-    from cranfield.formats import write_run
-    from cranfield.lab.collections import qrels_from, topics_from
-    from cranfield.lab.index import Index
-    from cranfield.lab.queries import queries_of
-    from cranfield.lab.systems import fitting, with_setting
-    from cranfield.lab.tuning import Setting, chosen_run, grid, random_settings, tune
-    from cranfield.report import tuning as forms
+    from cranfield.io import write_run
+    from cranfield.lab import (
+        Index,
+        Setting,
+        chosen_run,
+        fitting,
+        grid,
+        qrels_from,
+        queries_of,
+        random_settings,
+        topics_from,
+        tune,
+        with_setting,
+    )
+    from cranfield.reporting import tuning as forms
 
     if bool(grids) == bool(ranges):
         raise InputError("either --grid or --range, at least once: e.g. --grid k1=0.6,0.9,1.2.")

@@ -5,6 +5,29 @@ that may fail without the others, and says what became of each. It may be killed
 its place only when it is whole, with a stamp that says what it was made of, so that the next time goes on from there.
 """
 
-from cranfield.experiment.performing import Event, Planned, perform, plan
+from cranfield.experiment.demo import lay_out
+from cranfield.experiment.init import begin
+from cranfield.experiment.plan import index_settings
+from cranfield.experiment.runner import Event, Planned, number_of_steps, outcome, perform, plan
+from cranfield.experiment.worker_pool import Crew
+from cranfield.experiment.workspace import FILE, Adaptive, Collection, Given, Judging, Workspace, open_workspace
 
-__all__ = ["Event", "Planned", "perform", "plan"]
+__all__ = [
+    "Adaptive",
+    "Collection",
+    "Crew",
+    "Event",
+    "FILE",
+    "Given",
+    "Judging",
+    "Planned",
+    "Workspace",
+    "begin",
+    "index_settings",
+    "lay_out",
+    "number_of_steps",
+    "open_workspace",
+    "outcome",
+    "perform",
+    "plan",
+]

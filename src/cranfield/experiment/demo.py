@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from cranfield.analysis import Analysis
+from cranfield.base import record
 from cranfield.errors import InputError, MissingExtra
-from cranfield.experiment.stamps import KEPT, digest_of
-from cranfield.opening import writing
-from cranfield.records import record
-from cranfield.workspace import FILE, Workspace, open_workspace
+from cranfield.experiment.fingerprints import KEPT, digest_of
+from cranfield.experiment.workspace import FILE, Workspace, open_workspace
+from cranfield.io import writing
+from cranfield.text import Analysis
 
 FOLDER = "cranfield-demo"
 FILES = ("documents.jsonl", "topics.xml", "qrels.txt")

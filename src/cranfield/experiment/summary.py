@@ -9,18 +9,23 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base import counted
 from cranfield.errors import CranfieldError
-from cranfield.experiment.reading import Settings
-from cranfield.report.costs import milliseconds, read_costs
-from cranfield.report.page.efficiency import front_of
-from cranfield.report.page.material import Material
-from cranfield.report.page.summary import percent
-from cranfield.report.pareto import Point, better, times
-from cranfield.report.plots.values import number, several
-from cranfield.scores import TOP, Scores
-from cranfield.stats.claims import p_figure
-from cranfield.stats.compare import Comparison, compare
-from cranfield.wording import counted
+from cranfield.evaluation import TOP, Scores
+from cranfield.experiment.step_inputs import Settings
+from cranfield.reporting import (
+    Material,
+    Point,
+    compare_effectiveness,
+    front_of,
+    milliseconds,
+    number,
+    percent,
+    read_costs,
+    several,
+    times,
+)
+from cranfield.stats import Comparison, compare, p_figure
 
 FAR = 100  # ranks down to which a recall is measured
 
@@ -192,7 +197,7 @@ def _costs(material: Material) -> str:
         slowest = max(front.points, key=lambda point: point.latency.value)
         ratio = times(slowest.latency.value, best.latency.value)
         return f"{said}, and no other system is faster; {slowest.system}, the slowest, takes {ratio} as long."
-    error = "" if better(best, fastest) else " (within error)"
+    error = "" if compare_effectiveness(best, fastest) else " (within error)"
     ratio = times(best.latency.value, fastest.latency.value)
     gain = (
         f"{number(abs(best.mean - fastest.mean))} {'more' if front.sign > 0 else 'less'} {material.main.label}{error}"

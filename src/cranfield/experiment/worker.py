@@ -23,7 +23,7 @@ def main() -> None:
     os.dup2(2, 1)  # what anyone prints is no answer
     tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(tasks,), daemon=True).start()
-    import cranfield.experiment.making  # noqa: F401  # takes a while, in which nothing is asked yet
+    import cranfield.experiment.builders  # noqa: F401  # takes a while, in which nothing is asked yet
 
     print(json.dumps({"ready": True}), file=answers, flush=True)
     while True:
@@ -32,8 +32,8 @@ def main() -> None:
 
 def taken(task: Task) -> dict[str, Any]:
     """What became of a step: digests of what was made and notes, or an error."""
-    from cranfield.experiment.making import MAKERS
-    from cranfield.experiment.stamps import digest_of
+    from cranfield.experiment.builders import MAKERS
+    from cranfield.experiment.fingerprints import digest_of
 
     into = Path(task["into"])
     try:

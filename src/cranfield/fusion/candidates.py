@@ -8,9 +8,8 @@ from itertools import chain
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, Run, Strings
-from cranfield.ids import id_bytes, natural_order
-from cranfield.records import entity
+from cranfield.base import entity, id_bytes, natural_order
+from cranfield.data import Floats, Ints, Run, Strings
 
 CELLS = 1 << 23  # of the table candidates × runs that is held at a time, at most
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
+from cranfield.data import Floats, Ints
 from cranfield.fusion.candidates import Candidates
 
 CLOSE = 1e-12  # weights such as .1 + .2 against .3 are a tie

@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, Run
+from cranfield.base import counted, entity, listed, natural_order
+from cranfield.data import Floats, Ints, Run
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.formats import as_qrels
 from cranfield.fusion.candidates import all_queries
 from cranfield.fusion.recipe import Fused, Recipe, as_one, as_runs, recipe_of
 from cranfield.fusion.training import Training
-from cranfield.ids import natural_order
+from cranfield.io import as_qrels
 from cranfield.measures import Measure, parse_measures
-from cranfield.records import entity
-from cranfield.wording import counted, listed
 
 MOST_TRIALS = 20_000
 

@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.collection import Bools, Floats, Ints
+from cranfield.base import entity, record
+from cranfield.data import Bools, Floats, Ints
 from cranfield.fusion.candidates import Candidates
 from cranfield.fusion.condorcet import majority_order
 from cranfield.fusion.naming import named
-from cranfield.records import entity, record
 
 Kind = Literal["scores", "ranks", "training"]
 BAYES_CUTS = (0, 5, 10, 15, 20, 30, 100, 200, 500, 1000)

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cranfield.collection import Floats
+from cranfield.base import entity
+from cranfield.data import Floats
 from cranfield.fusion.candidates import Candidates
 from cranfield.fusion.naming import named
-from cranfield.records import entity
 
 
 @entity

@@ -10,15 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, Run, Strings
+from cranfield.base import counted, entity, listed
+from cranfield.data import Floats, Ints, Run, Strings
 from cranfield.errors import CranfieldError
-from cranfield.formats import as_run
+from cranfield.evaluation import distinct_names
 from cranfield.fusion.candidates import Candidates, all_queries, gather
 from cranfield.fusion.methods import Method, Parameter, Points, Settings, method_of
 from cranfield.fusion.norms import Norm, norm_of
-from cranfield.records import entity
-from cranfield.scores import distinct_names
-from cranfield.wording import counted, listed
+from cranfield.io import as_run
 
 
 @entity
@@ -175,12 +174,12 @@ def recipe_of(
     return Recipe(
         chosen,
         norm_of(norm or default),
-        _checked_weights(chosen, weights, runs, learning),
+        check_weights(chosen, weights, runs, learning),
         _checked_params(chosen, params or {}),
     )
 
 
-def _checked_weights(
+def check_weights(
     method: Method, weights: Iterable[float] | None, runs: int, learning: bool
 ) -> tuple[float, ...] | None:
     given = None if weights is None else tuple(float(weight) for weight in weights)

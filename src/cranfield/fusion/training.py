@@ -9,13 +9,13 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield.collection import Bools, Floats, Ints, Qrels, Run
+from cranfield.base import entity
+from cranfield.data import Bools, Floats, Ints, Qrels, Run
 from cranfield.fusion.candidates import Candidates, gather
 from cranfield.fusion.methods import BAYES_CUTS, SEGFUSE_CUTS
 from cranfield.fusion.recipe import Recipe
-from cranfield.judged import DEFAULT, NOTHING, Hits, JudgedRun, Sources, assemble, judge
+from cranfield.joining import DEFAULT, NOTHING, Hits, JudgedRun, Sources, assemble, judge
 from cranfield.measures import Measure
-from cranfield.records import entity
 
 LEAST = 0.001  # a chance of 0 or of 1 would have infinite odds
 

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Document
+from cranfield.base import counted, listed
+from cranfield.data import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.costs import Indexing, cost_and_words, hardware, indexing_cost
 from cranfield.lab.energy import Energy, Use, metered
@@ -45,8 +46,7 @@ from cranfield.lab.latency import (
     using,
 )
 from cranfield.lab.secrets import mask_url
-from cranfield.lab.subjects import COLD, CONNECTED, FRESH, Facts, Subject, function_subject
-from cranfield.wording import counted, listed
+from cranfield.lab.systems_under_test import COLD, CONNECTED, FRESH, Facts, Subject, function_subject
 
 
 @dataclass(frozen=True)

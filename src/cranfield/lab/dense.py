@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
+from cranfield.base import counted, entity
+from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.diversity import Likeness, by_vectors
 from cranfield.lab.index import Index
 from cranfield.lab.models import DEPTH, Model, Postings, Query, TfIdf, best, kept
 from cranfield.lab.parameters import Range
 from cranfield.lab.vectors import Vectors, as_vectors, block_size, checked_blocks, places
-from cranfield.records import entity
-from cranfield.wording import counted
 
 SIMILARITIES = {"inner": "inner product", "cosine": "cosine"}
 Ranked = tuple[Ints, Floats]

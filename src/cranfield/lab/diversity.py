@@ -7,11 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
+from cranfield.base import record
+from cranfield.data import Floats, Ints
 from cranfield.lab.index import Index
 from cranfield.lab.models import kept
 from cranfield.lab.parameters import Range, require_in_range
-from cranfield.records import record
 
 Ranked = tuple[Ints, Floats]
 Likeness = Callable[[Ints], Floats]  # of documents by number: how like each is to each other, -1 to 1

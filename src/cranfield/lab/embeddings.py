@@ -17,16 +17,15 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from cranfield.collection import Document
+from cranfield.base import counted, record
+from cranfield.data import Document
 from cranfield.errors import CranfieldError, InputError
+from cranfield.io import writing
 from cranfield.lab.engines import FIELDS, Passing, batches, plain, text_of
 from cranfield.lab.http import Client, RetryPolicy, ServerError
 from cranfield.lab.index import Index
 from cranfield.lab.secrets import parse_header, read_key, strip_query
 from cranfield.lab.vectors import Vectors, as_vectors, ids_file, read_vectors
-from cranfield.opening import writing
-from cranfield.records import record
-from cranfield.wording import counted
 
 BATCH = 64
 DIGEST = 16  # bytes

@@ -9,11 +9,11 @@ from typing import ClassVar, dataclass_transform
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
+from cranfield.base import define_fields, record
+from cranfield.data import Floats, Ints
 from cranfield.lab.index import Index
 from cranfield.lab.models import BM25, DEPTH, Model, Postings, Query, best
 from cranfield.lab.parameters import Range, require_in_range
-from cranfield.records import define_fields, record
 
 Ranked = tuple[Ints, Floats]
 FEEDBACK: dict[str, type[Feedback]] = {}

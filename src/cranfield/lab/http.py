@@ -15,9 +15,9 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
+from cranfield.base import record
 from cranfield.errors import CranfieldError, InputError, MissingExtra
 from cranfield.lab.secrets import mask_secrets, register_credentials, strip_query
-from cranfield.records import record
 
 if TYPE_CHECKING:
     import httpx

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.analysis import STOP_WORDS, Analysis, stemmer_of, words
-from cranfield.collection import Document, Floats, Ints
+from cranfield.base import entity, shown
+from cranfield.data import Document, Floats, Ints
 from cranfield.errors import InputError
-from cranfield.ids import shown
-from cranfield.records import entity
+from cranfield.text import STOP_WORDS, Analysis, stemmer_of, words
 
 VERSION = 1
 FIELDS = ("title", "text")

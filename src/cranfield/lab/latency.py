@@ -17,12 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.averages import interval
-from cranfield.collection import Floats
+from cranfield.base import counted, listed, shown
+from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
-from cranfield.ids import shown
-from cranfield.opening import Input, PathLike, writing
-from cranfield.wording import counted, listed
+from cranfield.evaluation import interval
+from cranfield.io import Input, PathLike, writing
 
 Searcher = Callable[[str], Any]  # with a method close, if there is something to let go of
 Starter = Callable[[], Searcher]

@@ -14,13 +14,11 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
-from cranfield.core import core
+from cranfield.base import core, cores, define_fields, in_parallel, record
+from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.lab.index import Index
 from cranfield.lab.parameters import Range, require_in_range
-from cranfield.records import define_fields, record
-from cranfield.stretches import cores, in_parallel
 
 DEPTH = 1000
 MOST_POSTINGS = 500_000  # of the terms of the queries that are answered at a time, or of terms weighed at a time

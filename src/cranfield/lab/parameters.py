@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from cranfield.base import record
 from cranfield.errors import CranfieldError
-from cranfield.records import record
 
 
 @record

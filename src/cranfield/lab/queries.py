@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from cranfield.collection import Topic
+from cranfield.data import Topic
 from cranfield.errors import InputError
 from cranfield.lab.systems import query_text
 

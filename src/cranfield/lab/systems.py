@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, Qrels, Run, Topic
+from cranfield.base import counted, listed, record
+from cranfield.data import Floats, Ints, Qrels, Run, Topic
 from cranfield.errors import CranfieldError
 from cranfield.lab.dense import NEEDS, SIMILARITIES, Dense, Space
 from cranfield.lab.diversity import MMR, Likeness, all_documents, by_words
 from cranfield.lab.feedback import FEEDBACK, Feedback
 from cranfield.lab.index import Index
 from cranfield.lab.models import DEPTH, MODELS, Model, Query
-from cranfield.records import record
-from cranfield.wording import counted, listed
 
 FIELDS = ("title",)
 TOGETHER = 200  # topics whose documents' vectors are held at a time

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.averages import Interval, interval
-from cranfield.collection import Floats, Qrels, Run
+from cranfield.data import Floats, Qrels, Run
 from cranfield.errors import CranfieldError
-from cranfield.fusion.learning import split
+from cranfield.evaluation import Evaluator, Interval, interval
+from cranfield.fusion import split
 from cranfield.measures import Measure, parse_measures
-from cranfield.scores import Evaluator
 
 Setting = Mapping[str, float]
 Search = Callable[[Setting], Run]

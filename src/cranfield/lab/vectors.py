@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
+from cranfield.base import counted, listed, shown
+from cranfield.data import Floats, Ints
 from cranfield.errors import DuplicateError, InputError, MissingExtra
-from cranfield.formats.rows import column
-from cranfield.ids import shown
-from cranfield.opening import PathLike
-from cranfield.wording import counted, listed
+from cranfield.io import PathLike, column
 
 BLOCK = 1 << 22  # numbers that are held at a time
 LARGEST = 1e100  # a number beyond would be infinite in a product

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cranfield.measures.base import REGISTRY, Measure, Parameter, all_measures
-from cranfield.measures.homes import HOME
-from cranfield.measures.names import parse_measure, parse_measures
+from cranfield.base import lazy_exports
+from cranfield.measures.base import (
+    CUTOFF,
+    REGISTRY,
+    Gain,
+    GainMap,
+    Measure,
+    Parameter,
+    all_measures,
+    is_built_in,
+    own_errors,
+    unknown_measure,
+)
+from cranfield.measures.parser import parse_measure, parse_measures
+from cranfield.measures.registry import HOME
 
 if TYPE_CHECKING:
-    from cranfield.measures.between import RBO, Overlap, Tau, TauAP
+    from cranfield.measures.advice import ADVICE
     from cranfield.measures.binary import (
         AP,
         LRAP,
@@ -23,14 +34,24 @@ if TYPE_CHECKING:
         Rprec,
         SearchLength,
         Success,
+        interpolated,
     )
     from cranfield.measures.counts import NumNonrelJudgedRet, NumQ, NumRel, NumRelRet, NumRet
     from cranfield.measures.diversity import AP_IA, ERR_IA, NRBP, P_IA, StRecall, alpha_DCG, alpha_nDCG, nERR_IA, nNRBP
-    from cranfield.measures.graded import CG, DCG, NCG, BinG, G, IdealDCG, Rndcg, nDCG, nDCG_rel
+    from cranfield.measures.graded import CG, DCG, NCG, BinG, G, Gained, IdealDCG, Rndcg, nDCG, nDCG_rel
     from cranfield.measures.incomplete import Bpref, InfAP, Judged, Unjudged
     from cranfield.measures.judgment_groups import GroupAP, GroupP, GroupRprecMult
-    from cranfield.measures.preferences import PGC, Accuracy, Compat, DivCompat
-    from cranfield.measures.prefs import NumPrefs, Prefs, PrefsRnonrel
+    from cranfield.measures.list_similarity import (
+        VARIANTS,
+        Variant,
+        agreements,
+        kendall_pairs,
+        overlap_share,
+        places,
+        tau_ap_terms,
+    )
+    from cranfield.measures.preferences import LONGEST, PGC, Accuracy, Compat, CompatByScore, DivCompat
+    from cranfield.measures.rank_similarity import RBO, Overlap, Tau, TauAP
     from cranfield.measures.recommender import Coverage, Gini, HitRate, MAPk, Novelty
     from cranfield.measures.redundancy import FactRecall
     from cranfield.measures.sampled import (
@@ -46,8 +67,18 @@ if TYPE_CHECKING:
         varAP,
         xinfAP,
     )
-    from cranfield.measures.sets import Fallout, SetAccuracy, SetAP, SetF, SetP, SetR, SetRelP, Utility
-    from cranfield.measures.trec import GMAP, YAAP, GMBpref, RelativeP, RprecMult, TrecRBP, TrecRBPResidual
+    from cranfield.measures.sets import RETRIEVED, Fallout, SetAccuracy, SetAP, SetF, SetP, SetR, SetRelP, Utility
+    from cranfield.measures.trec_names import ELEVEN, FAMILIES, NICKNAMES, Family, parse_trec_name
+    from cranfield.measures.trec_only import GMAP, YAAP, GMBpref, RelativeP, RprecMult, TrecRBP, TrecRBPResidual
+    from cranfield.measures.trec_prefs import (
+        NumPrefs,
+        PreferenceConflict,
+        Prefs,
+        PrefsRnonrel,
+        positions,
+        preferences_of,
+    )
+    from cranfield.measures.user_measures import own_measure, own_name
     from cranfield.measures.user_models import (
         BPM,
         BPMD,
@@ -72,124 +103,26 @@ if TYPE_CHECKING:
         UserModel,
     )
 
-__all__ = [
-    "AP",
-    "AP_IA",
-    "Accuracy",
-    "BPM",
-    "BPMD",
-    "BinG",
-    "Bpref",
-    "Breakeven",
-    "CG",
-    "CWL_AP",
-    "CWL_P",
-    "CWL_RR",
-    "Compat",
-    "Coverage",
-    "DCG",
-    "DivCompat",
-    "ERR",
-    "ERR_IA",
-    "FactRecall",
-    "Fallout",
-    "G",
-    "GMAP",
-    "GMBpref",
-    "Gini",
-    "GroupAP",
-    "GroupP",
-    "GroupRprecMult",
-    "HitRate",
-    "IFT",
-    "INSQ",
-    "INST",
-    "IPrec",
-    "IdealDCG",
-    "InfAP",
-    "InterpolatedAP",
-    "Judged",
-    "LRAP",
-    "MAPk",
-    "Measure",
-    "NCG",
-    "NERR10",
-    "NERR11",
-    "NERR8",
-    "NERR9",
-    "NPV",
-    "NRBP",
-    "Novelty",
-    "NumNonrelJudgedRet",
-    "NumPrefs",
-    "NumQ",
-    "NumRel",
-    "NumRelRet",
-    "NumRet",
-    "Overlap",
-    "P",
-    "PGC",
-    "P_IA",
-    "Parameter",
-    "Prefs",
-    "PrefsRnonrel",
-    "R",
-    "RBO",
-    "RBP",
-    "REGISTRY",
-    "RR",
-    "RelativeP",
-    "Rndcg",
-    "Rprec",
-    "RprecMult",
-    "SDCG",
-    "SET",
-    "SearchLength",
-    "SetAP",
-    "SetAccuracy",
-    "SetF",
-    "SetP",
-    "SetR",
-    "SetRelP",
-    "StRecall",
-    "Success",
-    "TBG",
-    "Tau",
-    "TauAP",
-    "TrAP",
-    "TrecRBP",
-    "TrecRBPResidual",
-    "U",
-    "Unjudged",
-    "UserModel",
-    "Utility",
-    "YAAP",
-    "all_measures",
-    "alpha_DCG",
-    "alpha_nDCG",
-    "iP",
-    "infIPrec",
-    "infNDCG",
-    "inum_rel",
-    "inum_rel_ret",
-    "nDCG",
-    "nDCG_rel",
-    "nERR_IA",
-    "nNRBP",
-    "parse_measure",
-    "parse_measures",
-    "statAP",
-    "statNDCG",
-    "statP",
-    "statRprec",
-    "varAP",
-    "xinfAP",
-]
+_EAGER = (
+    "CUTOFF Gain GainMap Measure Parameter REGISTRY all_measures is_built_in own_errors parse_measure parse_measures "
+    "unknown_measure"
+)
+_lazy, _load = lazy_exports(
+    __name__,
+    {
+        "advice": "ADVICE",
+        "binary": "interpolated",
+        "graded": "Gained",
+        "list_similarity": "VARIANTS Variant agreements kendall_pairs overlap_share places tau_ap_terms",
+        "preferences": "CompatByScore LONGEST",
+        "sets": "RETRIEVED",
+        "trec_names": "ELEVEN FAMILIES Family NICKNAMES parse_trec_name",
+        "trec_prefs": "PreferenceConflict positions preferences_of",
+        "user_measures": "own_measure own_name",
+    },
+)
+__all__ = [*_EAGER.split(), *_lazy, *HOME]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    return REGISTRY[name] if name in HOME else _load(name)

@@ -16,11 +16,11 @@ from typing import Any, ClassVar, Literal, Self, dataclass_transform
 
 import numpy as np
 
-from cranfield.collection import Floats
+from cranfield.base import define_fields, record
+from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, MeasureError
-from cranfield.judged import JudgedRun
-from cranfield.measures.homes import FAMILIES, HOME
-from cranfield.records import define_fields, record
+from cranfield.joining import JudgedRun
+from cranfield.measures.registry import FAMILIES, HOME
 
 Aggregate = Literal["mean", "geometric", "sum", "run"]
 # What the common tests (tests/measures/test_every_measure.py) expect of a measure unless its `lacks` says why not:

@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from cranfield.collection import Floats
-from cranfield.judged import JudgedRun
+from cranfield.data import Floats
+from cranfield.joining import JudgedRun
 from cranfield.measures.base import REL, Measure
 
 _TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"

@@ -13,9 +13,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
-from cranfield.ids import id_bytes, natural_order
-from cranfield.judged import Bools, JudgedRun, share
+from cranfield.base import id_bytes, natural_order
+from cranfield.data import Floats, Ints
+from cranfield.joining import Bools, JudgedRun, share
 from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
 from cranfield.measures.graded import running_sum
 from cranfield.measures.ties import mean_weight

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
+from cranfield.data import Floats, Ints
 from cranfield.errors import EvaluationError
-from cranfield.judged import JudgedRun, accumulated, share
+from cranfield.joining import JudgedRun, accumulated, share
 from cranfield.measures.base import CUTOFF, REL, Gain, Measure, Parameter
 from cranfield.measures.ties import mean_weight
 

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats
-from cranfield.judged import JudgedRun, share
+from cranfield.data import Floats
+from cranfield.joining import JudgedRun, share
 from cranfield.measures.base import CUTOFF, REL, Measure
 from cranfield.measures.ties import mean_weight
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
-from cranfield.ids import id_bytes
-from cranfield.judged import JudgedRun
+from cranfield.base import id_bytes
+from cranfield.data import Floats, Ints
+from cranfield.joining import JudgedRun
 from cranfield.measures.base import CUTOFF, REL, Measure
 from cranfield.measures.binary import AP, P
-from cranfield.measures.trec import MULTIPLE, RprecMult
+from cranfield.measures.trec_only import MULTIPLE, RprecMult
 
 _TREC_EVAL = "Buckley, trec_eval 9 (-R qrels_jg), 2008"
 

@@ -9,10 +9,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
+from cranfield.base import id_bytes
+from cranfield.data import Floats, Ints
 from cranfield.errors import MeasureError
-from cranfield.ids import id_bytes
-from cranfield.judged import Bools, JudgedRun, share
+from cranfield.joining import Bools, JudgedRun, share
 from cranfield.measures.base import CUTOFF, REL, Flag, Measure, Parameter
 
 LONGEST = "longest"

@@ -13,15 +13,15 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from cranfield.collection import Floats
+from cranfield.base import counted
+from cranfield.data import Floats
 from cranfield.errors import EvaluationError, MeasureError
-from cranfield.judged import JudgedRun
+from cranfield.joining import JudgedRun
 from cranfield.measures.base import CUTOFF, Aggregate, Measure
-from cranfield.measures.between import whole_list
 from cranfield.measures.binary import AP, Success
+from cranfield.measures.list_similarity import Places
+from cranfield.measures.rank_similarity import whole_list
 from cranfield.measures.sets import DOCS
-from cranfield.rankings import Places
-from cranfield.wording import counted
 
 
 class HitRate(Success):

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats
-from cranfield.judged import JudgedRun, judge, share
+from cranfield.data import Floats
+from cranfield.joining import JudgedRun, judge, share
 from cranfield.measures.base import CUTOFF, Measure
 from cranfield.measures.graded import running_sum
 from cranfield.measures.ties import none_in_top

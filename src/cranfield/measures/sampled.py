@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
+from cranfield.base import natural_order, shown
+from cranfield.data import Floats, Ints
 from cranfield.errors import EvaluationError
-from cranfield.ids import natural_order, shown
-from cranfield.judged import Bools, JudgedRun, once_each, share
+from cranfield.joining import Bools, JudgedRun, once_each, share
 from cranfield.measures.base import CUTOFF, MANY, REL, Aggregate, Flag, Measure, Parameter
 from cranfield.measures.graded import CG, running_sum
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
-from cranfield.judged import Bools, JudgedRun
-from cranfield.records import record
+from cranfield.base import record
+from cranfield.data import Floats, Ints
+from cranfield.joining import Bools, JudgedRun
 
 
 def mean_weight(judged: JudgedRun, weight: Callable[[Ints], Floats]) -> Floats:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
+from cranfield.base import record
 from cranfield.errors import MeasureError
 from cranfield.measures.base import REGISTRY, Measure
-from cranfield.records import record
 
 Named = tuple[str, Measure]
 Pairs = list[tuple[str, float]]

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints, Qrels
-from cranfield.pooling.asking import Asker, Asks, Setting
+from cranfield.base import entity
+from cranfield.data import Floats, Ints, Qrels
 from cranfield.pooling.lists import Lists
-from cranfield.records import entity
+from cranfield.pooling.strategy import Asker, Asks, Setting
 
 MOST_DRAWS = 50  # for every document of the pool; a sample need not come upon all of it
 SAMPLED = "1"  # the method of what was drawn by chance, in prels

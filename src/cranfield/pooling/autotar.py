@@ -11,10 +11,10 @@ from itertools import accumulate
 
 import numpy as np
 
-from cranfield.collection import Floats
-from cranfield.pooling.asking import Answer, Asker, Setting
+from cranfield.data import Floats
 from cranfield.pooling.lists import Lists
-from cranfield.pooling.texts import learned_scores
+from cranfield.pooling.strategy import Answer, Asker, Setting
+from cranfield.pooling.text_classifier import learned_scores
 
 
 def batches() -> Iterator[int]:

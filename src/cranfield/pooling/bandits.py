@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.collection import Floats
-from cranfield.pooling.asking import Asker, Asks, Pointers, Setting, chosen
+from cranfield.data import Floats
 from cranfield.pooling.lists import Lists
-from cranfield.pooling.orders import depth_order
+from cranfield.pooling.static_orders import depth_order
+from cranfield.pooling.strategy import Asker, Asks, Pointers, Setting, chosen
 
 Update = Literal["all", "own"]
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Ints
+from cranfield.data import Ints
 from cranfield.errors import CranfieldError
 from cranfield.pooling.contributions import PooledRuns
-from cranfield.pooling.reduced import Evaluated, Reevaluation, rmse, taus
 from cranfield.pooling.replay import replay
 from cranfield.pooling.strategies import STRATEGIES, strategy_of
+from cranfield.pooling.subsampled_qrels import Evaluated, Reevaluation, rmse, taus
 
 USUAL = ("depth", "rrf", "mtf", "mm-ns")  # those whose curves are drawn unless others are asked for
 STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70)  # depths that are tried, and these times 10, 100, …

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Bools, Floats, Ints, Qrels, Run
+from cranfield.base import counted, listed
+from cranfield.data import Bools, Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError
-from cranfield.formats import as_qrels, as_run
-from cranfield.judged import JudgedRun, judge
+from cranfield.evaluation import distinct_names
+from cranfield.io import as_qrels, as_run
+from cranfield.joining import JudgedRun, judge
 from cranfield.pooling.groups import grouped
 from cranfield.pooling.lists import first_documents
-from cranfield.scores import distinct_names
-from cranfield.wording import counted, listed
 
 UNKNOWN_DEPTH = 10  # of a pool whose depth can neither be told nor inferred
 DEPTHS = (5, 10, 20, 50, 100, 1000)  # at which the share of judged documents is told

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Floats, Ints
+from cranfield.data import Floats, Ints
+from cranfield.evaluation import Evaluator
 from cranfield.pooling.budgets import Budgets, budgets
 from cranfield.pooling.contributions import (
     Contribution,
@@ -23,7 +24,6 @@ from cranfield.pooling.contributions import (
 from cranfield.pooling.estimators import PowerLaw, power_law
 from cranfield.pooling.recall import new_by_depth
 from cranfield.pooling.reusability import Reusability, leave_out
-from cranfield.scores import Evaluator
 
 MEASURES = ("nDCG@10", "AP")
 BOUNDED = 10_000  # values of topics whose bounds are looked for: more would take minutes

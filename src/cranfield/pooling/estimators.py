@@ -9,10 +9,10 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from cranfield.averages import Interval
-from cranfield.collection import Floats, Ints
+from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError
-from cranfield.stats.shares import wilson
+from cranfield.evaluation import Interval
+from cranfield.stats import wilson
 
 Kind = Literal["clopper-pearson", "wilson"]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cranfield.pooling.asking import Asker, Asks, Setting
 from cranfield.pooling.lists import Lists
-from cranfield.pooling.orders import depth_order
+from cranfield.pooling.static_orders import depth_order
+from cranfield.pooling.strategy import Asker, Asks, Setting
 
 
 class Expansion(Asker):

@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+from cranfield.base import listed, shown
 from cranfield.errors import InputError
-from cranfield.formats.values import text
-from cranfield.ids import shown
-from cranfield.opening import Input, PathLike
-from cranfield.wording import listed
+from cranfield.io import Input, PathLike, text
 
 
 def read_run_groups(path: PathLike) -> dict[str, str]:

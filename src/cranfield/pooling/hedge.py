@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from cranfield.collection import Floats
-from cranfield.pooling.asking import Asker, Asks, Setting, scattered
+from cranfield.data import Floats
 from cranfield.pooling.lists import Lists
+from cranfield.pooling.strategy import Asker, Asks, Setting, scattered
 
 
 class Hedge(Asker):

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Floats, Run
+from cranfield.base import entity, id_bytes
+from cranfield.data import Floats, Run
 from cranfield.errors import CranfieldError
-from cranfield.fusion.candidates import all_queries
-from cranfield.fusion.recipe import as_runs
-from cranfield.ids import id_bytes
-from cranfield.records import entity
+from cranfield.fusion import all_queries, as_runs
 
 
 @entity

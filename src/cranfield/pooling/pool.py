@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Ints, Qrels
+from cranfield.base import entity
+from cranfield.data import Ints, Qrels
 from cranfield.errors import FormatError, InputError
-from cranfield.opening import Input, without_compression, writing
-from cranfield.records import entity
+from cranfield.io import Input, without_compression, writing
 
 VERSION = 1
 Ranks = Mapping[str, Mapping[str, Mapping[int, int]]]  # query -> doc -> number of the run -> rank

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Ints, Qrels
+from cranfield.base import counted, listed
+from cranfield.data import Ints, Qrels
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.formats import as_qrels
+from cranfield.io import as_qrels
 from cranfield.pooling.contributions import PooledRuns
 from cranfield.pooling.estimators import (
     Kind,
@@ -29,7 +30,6 @@ from cranfield.pooling.estimators import (
     sample_size_without_any,
     share_interval,
 )
-from cranfield.wording import counted, listed
 
 
 def new_by_depth(pooled: PooledRuns) -> Ints:

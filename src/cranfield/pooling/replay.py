@@ -9,14 +9,14 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.collection import Document, Ints
+from cranfield.base import entity
+from cranfield.data import Document, Ints
 from cranfield.errors import CranfieldError
-from cranfield.formats import as_qrels
-from cranfield.pooling.asking import Answer, Search, Setting, TieRule
-from cranfield.pooling.known import Known
+from cranfield.io import as_qrels
 from cranfield.pooling.lists import named_runs, ranked_lists
+from cranfield.pooling.prior_judgments import Known
 from cranfield.pooling.strategies import STRATEGIES, strategy_of
-from cranfield.records import entity
+from cranfield.pooling.strategy import Answer, Search, Setting, TieRule
 
 Unjudged = Literal["skip", "nonrelevant"]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Ints
+from cranfield.data import Ints
 from cranfield.pooling.contributions import PooledRuns
-from cranfield.pooling.reduced import (
+from cranfield.pooling.subsampled_qrels import (
     Evaluated,
     Flips,
     Reevaluation,

@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cranfield.collection import Qrels
-from cranfield.ids import id_bytes, natural_order
-from cranfield.pooling.asking import Fixed, Setting, scattered
+from cranfield.base import id_bytes, natural_order, record
+from cranfield.data import Qrels
 from cranfield.pooling.lists import Lists
-from cranfield.records import record
+from cranfield.pooling.strategy import Fixed, Setting, scattered
 
 NOT_JUDGED = -1.0  # in sampled qrels: in the pool, without a judgment
 

@@ -9,11 +9,11 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
+from cranfield.base import entity, record
 from cranfield.errors import CranfieldError
-from cranfield.pooling.asking import Asker, Setting
 from cranfield.pooling.lists import Lists
 from cranfield.pooling.sampling import as_strata
-from cranfield.records import entity, record
+from cranfield.pooling.strategy import Asker, Setting
 
 # order: as many as the budget allows, best first · sample: drawn by chance · adaptive: by what was judged so far
 Kind = Literal["order", "sample", "adaptive"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Bools, Floats, Ints
-from cranfield.records import entity
+from cranfield.base import entity
+from cranfield.data import Bools, Floats, Ints
 
 
 @entity

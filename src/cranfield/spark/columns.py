@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from cranfield.base import record
 from cranfield.errors import InputError
-from cranfield.formats import rows
-from cranfield.records import record
+from cranfield.io import rows
 
 RUN = ("run", "run_id", "runid", "system", "tag")
 WHOLE = ("tinyint", "smallint", "int", "bigint")

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Floats
-from cranfield.records import record
+from cranfield.base import record
+from cranfield.data import Floats
 from cranfield.spark.evaluation import calling
-from cranfield.spark.exact import ExactSum
-from cranfield.stats.pairs import DIGITS, _rounded
+from cranfield.spark.exact_sum import ExactSum
+from cranfield.stats import DIGITS, round_differences
 
 PARTIAL = "measure string, pair int, payload string"
 _AT_A_TIME = 256  # queries resampled together: sums of so many differences of 13 digits, taken up to 9 times, are exact
@@ -163,7 +163,7 @@ class Second:
         yield from _packed(found)
 
     def _add(self, sums: SecondSums, settled: Settled, raw: Floats, draws: Any) -> None:
-        rounded = _rounded(raw, settled.largest)
+        rounded = round_differences(raw, settled.largest)
         sums.wins += int(np.count_nonzero(rounded > 0))
         sums.losses += int(np.count_nonzero(rounded < 0))
         sums.least, sums.greatest = min(sums.least, float(rounded.min())), max(sums.greatest, float(rounded.max()))

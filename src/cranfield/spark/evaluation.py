@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-from cranfield.collection import Origin
-from cranfield.ids import natural_order
-from cranfield.scores import Evaluator
+from cranfield.base import natural_order
+from cranfield.data import Origin
+from cranfield.evaluation import Evaluator
+from cranfield.spark.aggregates import PARTIAL, Terms, Totalling, Totals, gathered
+from cranfield.spark.evaluate_block import MISSING, PROBLEM, RESULTS, SKIPPED, Judging
 from cranfield.spark.grouping import SEE, Inputs, by_query, judged_queries
 from cranfield.spark.joining import RunJoin
-from cranfield.spark.judging import MISSING, PROBLEM, RESULTS, SKIPPED, Judging
-from cranfield.spark.totals import PARTIAL, Terms, Totalling, Totals, gathered
 
 _EXAMPLES = 3
 EXPOSED = "run string, measure int, doc string, shown bigint"

@@ -8,17 +8,15 @@ from functools import cached_property, lru_cache
 from types import SimpleNamespace
 from typing import Any, cast
 
-from cranfield.averages import Interval, average, interval
+from cranfield.base import counted, t_quantile
 from cranfield.errors import CranfieldError, EvaluationError
+from cranfield.evaluation import Evaluator, Interval, average, interval, whole
 from cranfield.measures import Measure
-from cranfield.scores import Evaluator, whole
+from cranfield.spark.aggregates import Totals
 from cranfield.spark.evaluation import Evaluation, Unjudged
-from cranfield.spark.exact import ExactSum
+from cranfield.spark.exact_sum import ExactSum
 from cranfield.spark.grouping import SEE
-from cranfield.spark.problems import raise_problems
-from cranfield.spark.totals import Totals
-from cranfield.student import t_quantile
-from cranfield.wording import counted
+from cranfield.spark.validation import raise_problems
 
 
 class SparkScores:

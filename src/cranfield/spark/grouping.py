@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cranfield.records import entity
+from cranfield.base import entity
 from cranfield.spark.columns import Columns
 
 FEW_JUDGMENTS = 50_000  # up to so many, the judged queries are sent to where the run is read

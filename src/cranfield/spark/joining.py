@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Bools, Ints, Run
-from cranfield.judged import Hits, Joining, JudgedRun, Sources, assemble, find_hits
-from cranfield.records import entity
+from cranfield.base import entity
+from cranfield.data import Bools, Ints, Run
+from cranfield.joining import Hits, Joiner, Joining, JudgedRun, Sources, assemble, find_hits
 from cranfield.spark.arrays import repeating, sorted_within, texts
-from cranfield.spark.block import Block, Retrieved
-from cranfield.streamed import Joiner
+from cranfield.spark.query_block import Block, Retrieved
 
 
 @dataclass(eq=False)

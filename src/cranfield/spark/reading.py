@@ -10,12 +10,11 @@ from functools import reduce
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from cranfield.collection import Origin
+from cranfield.base import record
+from cranfield.data import Origin
 from cranfield.errors import CranfieldError, InputError
-from cranfield.formats.recognise import AS_ASKED
-from cranfield.opening import display_name, sha256_of
-from cranfield.records import record
-from cranfield.scores import distinct_names
+from cranfield.evaluation import distinct_names
+from cranfield.io import AS_ASKED, display_name, sha256_of
 from cranfield.spark.columns import WHOLE, Columns, qrels_columns, quoted, run_columns
 
 FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")

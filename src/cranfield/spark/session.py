@@ -14,8 +14,8 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
+from cranfield.base import cores
 from cranfield.errors import CranfieldError, MissingExtra
-from cranfield.stretches import cores
 
 T = TypeVar("T")
 _TICK, _PATIENCE = 0.2, 30.0  # seconds: between two looks at tasks, and without any before that is said

@@ -14,10 +14,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.collection import Bools, Floats, Ints
+from cranfield.base import counted
+from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.stats.resampling import require_draws
-from cranfield.wording import counted
 
 Weights = Literal["none", "linear", "quadratic"]
 Metric = Literal["nominal", "ordinal", "interval"]

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.collection import Floats
+from cranfield.base import counted
+from cranfield.data import Floats
 from cranfield.errors import CranfieldError
-from cranfield.wording import counted
 
 TOLERANCE = 1e-12  # what is smaller than this, for scores up to 1, is rounding
 

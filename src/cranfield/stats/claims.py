@@ -14,16 +14,15 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.bounds import Completions, Sampling, possible_grades
-from cranfield.collection import Bools, Floats
+from cranfield.base import counted, listed
+from cranfield.data import Bools, Floats
 from cranfield.errors import CranfieldError
-from cranfield.judged import judge
-from cranfield.measures.binary import IPrec, P
-from cranfield.scores import SAMPLES, TOP
-from cranfield.stats.columns import CORRECTION_NAMES, TEST_NAMES, Column, Pair
-from cranfield.stats.design import pilot_variance, smallest_difference, topics_needed
+from cranfield.evaluation import SAMPLES, TOP, Completions, Sampling, possible_grades
+from cranfield.joining import judge
+from cranfield.measures import IPrec, P
+from cranfield.stats.measure_comparison import CORRECTION_NAMES, TEST_NAMES, Column, Pair
+from cranfield.stats.power import pilot_variance, smallest_difference, topics_needed
 from cranfield.stats.score_table import ScoreTable, missing_notes
-from cranfield.wording import counted, listed
 
 # with 25 topics a difference of .05 in AP is found 4 times in 10 (Urbano, Lima & Hanjalic, SIGIR 2019)
 FEW_TOPICS = 25

@@ -9,9 +9,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.collection import Floats
+from cranfield.data import Floats
 from cranfield.errors import CranfieldError
-from cranfield.rankings import VARIANTS, Variant, agreements, kendall_pairs, overlap_share, places, tau_ap_terms
+from cranfield.measures import VARIANTS, Variant, agreements, kendall_pairs, overlap_share, places, tau_ap_terms
 
 Scored = Sequence[float] | Floats | Mapping[Any, float]
 

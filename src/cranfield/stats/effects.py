@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.collection import Floats
+from cranfield.data import Floats
 from cranfield.errors import CranfieldError
-from cranfield.stats.design import noncentral_t, root, root_gamma_ratio
 from cranfield.stats.paired import IDENTICAL, t_test
-from cranfield.stats.pairs import Pairs, Values, pair, standard_deviation, win_tie_loss
+from cranfield.stats.paired_scores import Pairs, Values, pair, standard_deviation, win_tie_loss
+from cranfield.stats.power import noncentral_t, root, root_gamma_ratio
 
 
 @dataclass(frozen=True)

@@ -9,19 +9,18 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.collection import Origin
+from cranfield.base import counted, listed, natural_order
+from cranfield.data import Origin
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.formats.values import any_id
-from cranfield.ids import natural_order
+from cranfield.evaluation import TOP, Evaluator, RunScores, Scores
+from cranfield.io import any_id
 from cranfield.measures import Measure, parse_measures
-from cranfield.scores import TOP, Evaluator, RunScores, Scores
 from cranfield.stats.claims import FEW_TOPICS, JUDGED_APART, POWER, p_text
-from cranfield.stats.design import smallest_difference, topics_needed
 from cranfield.stats.multiple import adjust
 from cranfield.stats.paired import PairedTest, t_test
-from cranfield.stats.pairs import Pairs, pair, win_tie_loss
+from cranfield.stats.paired_scores import Pairs, pair, win_tie_loss
+from cranfield.stats.power import smallest_difference, topics_needed
 from cranfield.stats.score_table import Scored, known_measure
-from cranfield.wording import counted, listed
 
 Verdict = Literal["worse", "not worse", "undecided"]
 Correction = Literal["none", "holm"]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Bools, Floats, Ints
+from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.stats.anova import TOLERANCE, Residual, as_table, residual, rounding
 from cranfield.stats.studentised import range_ppf, range_sf

@@ -15,12 +15,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.averages import Interval
-from cranfield.collection import Bools, Floats, Ints
+from cranfield.base import counted
+from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
-from cranfield.stats.pairs import Pairs, Values, is_constant, pair, win_tie_loss
+from cranfield.evaluation import Interval
+from cranfield.stats.paired_scores import Pairs, Values, is_constant, pair, win_tie_loss
 from cranfield.stats.resampling import Alternative, Draws, Flips, Means, Studentised, require_draws, sided
-from cranfield.wording import counted
 
 Zeros = Literal["drop", "pratt", "split"]
 EXACT_RANKS = 20  # up to so many differences other than 0, Wilcoxon's distribution is worked out

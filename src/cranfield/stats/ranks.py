@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Bools, Floats
+from cranfield.data import Bools, Floats
 from cranfield.errors import CranfieldError
 from cranfield.stats.anova import as_table, rounding
 from cranfield.stats.studentised import range_ppf, range_sf

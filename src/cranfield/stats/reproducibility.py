@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
-from cranfield.collection import Qrels, Run
+from cranfield.base import counted, listed
+from cranfield.data import Qrels, Run
 from cranfield.errors import CranfieldError
-from cranfield.formats import as_run
-from cranfield.judged import DEFAULT, Joining, judge
-from cranfield.scores import Scores
+from cranfield.evaluation import Scores
+from cranfield.io import as_run
+from cranfield.joining import DEFAULT, Joining, judge
 from cranfield.stats.anova import TOLERANCE
 from cranfield.stats.correlation import rbo
-from cranfield.wording import counted, listed
 
 DEPTH = 1_000  # documents compared for each topic, as repro_eval does
 P = 0.8  # of RBO, as repro_eval has it

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.averages import Interval
-from cranfield.collection import Floats
+from cranfield.data import Floats
 from cranfield.errors import CranfieldError
-from cranfield.stats.pairs import Pairs, standard_deviation
+from cranfield.evaluation import Interval
+from cranfield.stats.paired_scores import Pairs, standard_deviation
 
 Alternative = Literal["two-sided", "greater", "less"]
 BLOCK = 1 << 17  # values resampled at a time

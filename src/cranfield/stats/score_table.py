@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Floats, Origin
+from cranfield.base import counted, listed, natural_order
+from cranfield.data import Floats, Origin
 from cranfield.errors import CranfieldError, DuplicateError, EvaluationError, MeasureError
-from cranfield.formats.score_tables import ScoreRows, as_scores
-from cranfield.ids import natural_order
+from cranfield.evaluation import TOP, RunScores, Scores, distinct_names
+from cranfield.io import ScoreRows, as_scores
 from cranfield.measures import Measure, parse_measure
-from cranfield.scores import TOP, RunScores, Scores, distinct_names
-from cranfield.wording import counted, listed
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection import Bools, Floats, Ints
+from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.stats.anova import TOLERANCE, as_table, rounding
 from cranfield.stats.correlation import RBOResult, Scored, kendall_tau, paired_scores, rbo, tau_ap

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from cranfield.collection import Floats
+from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 
 # Both integrands are analytic and vanish quickly at both ends, where the trapezoidal rule converges exponentially

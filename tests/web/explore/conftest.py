@@ -42,8 +42,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def client(place: Path) -> Iterator[Any]:
     """Whoever is alone on this machine, exploring."""
-    from cranfield.web import make_app
-    from cranfield.workspace import open_workspace
+    from cranfield.experiment.workspace import open_workspace
+    from cranfield.workbench import make_app
     from tests.web.conftest import client_of
 
     with client_of(make_app(open_workspace(place))) as made:

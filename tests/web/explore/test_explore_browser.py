@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from cranfield.web import make_app
-from cranfield.web.explore import pooling, visiting
-from cranfield.workspace import open_workspace
+from cranfield.experiment.workspace import open_workspace
+from cranfield.workbench import make_app
+from cranfield.workbench.explore import pooling, request_context
 from tests.waiting import TIMEOUT
 from tests.web.conftest import serving
 from tests.web.explore.conftest import lay_out
@@ -206,7 +206,7 @@ def test_a_page_that_is_not_complete_completes_itself(
         return leave_out(*given, **options)
 
     monkeypatch.setattr(pooling, "leave_out", slowly)
-    monkeypatch.setattr(visiting, "PATIENCE", 0.3)
+    monkeypatch.setattr(request_context, "PATIENCE", 0.3)
     with serving(make_app(open_workspace(lay_out(tmp_path)))) as address:
         context = chromium.new_context(viewport={"width": 390, "height": 844}, base_url=address)
         tab = watched(context.new_page())

@@ -11,19 +11,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.collection import Qrels, Run
-from cranfield.formats import as_qrels, as_run, read_qrels, read_run, write_run
-from cranfield.formats.plain_runs import read_plain_run
-from cranfield.judged import Joining, judge
-from cranfield.scores import evaluate
-from cranfield.web.explore.evaluated import evaluated, with_runs
-from cranfield.web.explore.jobs import Job, Jobs, NotYet
-from cranfield.web.explore.kept import Kept, key_of
-from cranfield.web.explore.material import Finder, Nothing
-from cranfield.web.explore.packing import pack, unpack
-from cranfield.web.explore.rankings import Ranking, Rankings, packed, packed_plain
-from cranfield.web.site import Served
-from cranfield.workspace import open_workspace
+from cranfield.data.collection import Qrels, Run
+from cranfield.evaluation.scores import evaluate
+from cranfield.experiment.workspace import open_workspace
+from cranfield.io import as_qrels, as_run, read_qrels, read_run, write_run
+from cranfield.io.plain_runs import read_plain_run
+from cranfield.joining.join import Joining, judge
+from cranfield.workbench.app_state import Served
+from cranfield.workbench.explore.cache import Kept, key_of
+from cranfield.workbench.explore.collection_view import Finder, Nothing
+from cranfield.workbench.explore.column_codec import pack, unpack
+from cranfield.workbench.explore.jobs import Job, Jobs, NotYet
+from cranfield.workbench.explore.rankings import Ranking, Rankings, packed, packed_plain
+from cranfield.workbench.explore.score_cache import evaluated, with_runs
 from tests.waiting import TIMEOUT
 from tests.web.explore.conftest import EXAMPLE, RUNS, lay_out
 
@@ -172,7 +172,7 @@ def test_scores_from_disk_are_those_of_an_evaluation(tmp_path: Path) -> None:
 
 
 def test_a_measure_that_is_added_is_all_that_is_evaluated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import cranfield.web.explore.evaluated as module
+    import cranfield.workbench.explore.score_cache as module
 
     kept = Kept(tmp_path)
     explored = Finder(FILES, kept).find()

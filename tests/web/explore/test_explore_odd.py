@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cranfield.web import make_app
-from cranfield.web.explore import PAGES, openapi
-from cranfield.web.pages import address
-from cranfield.workspace import open_workspace
+from cranfield.experiment.workspace import open_workspace
+from cranfield.workbench import make_app
+from cranfield.workbench.explore import PAGES, openapi
+from cranfield.workbench.pages import address
 from tests.web.conftest import client_of
 
 SCRIPT = "<script>alert(1)</script>"

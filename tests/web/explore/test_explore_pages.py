@@ -13,17 +13,17 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from cranfield.explaining import explain
-from cranfield.formats import read_qrels, read_run
+from cranfield.evaluation.explanation import explain
+from cranfield.evaluation.scores import evaluate
+from cranfield.experiment.workspace import open_workspace
+from cranfield.io import read_qrels, read_run
 from cranfield.pooling.diagnosis import diagnose
-from cranfield.report.catalogue import record
-from cranfield.scores import evaluate
-from cranfield.stats.compare import compare
-from cranfield.web import make_app
-from cranfield.web.explore import NAV, PAGES, openapi, pooling, visiting
-from cranfield.web.explore.visiting import Explorer
-from cranfield.web.site import Served, User
-from cranfield.workspace import open_workspace
+from cranfield.reporting.catalogue import record
+from cranfield.stats.comparison import compare
+from cranfield.workbench import make_app
+from cranfield.workbench.app_state import Served, User
+from cranfield.workbench.explore import NAV, PAGES, openapi, pooling, request_context
+from cranfield.workbench.explore.request_context import Explorer
 from tests.waiting import TIMEOUT, wait_until
 from tests.web.conftest import client_of
 from tests.web.explore.conftest import EXAMPLE, RUNS, lay_out
@@ -217,7 +217,7 @@ def test_an_explanation_is_that_of_the_library(client: Any, measure: str) -> Non
 
 
 def test_every_measure_is_explained_or_it_is_said_what_it_lacks(client: Any) -> None:
-    from cranfield.report.catalogue import families, usual
+    from cranfield.reporting.catalogue import families, usual
 
     kinds = [kind for family in families().values() for kind in family]
     names = {str(usual(kind)) for kind in kinds}
@@ -272,15 +272,15 @@ def test_runs_are_read_as_soon_as_they_are_evaluated(tmp_path: Path) -> None:
 
 
 def test_a_document_has_its_page_while_runs_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    going, read = threading.Event(), visiting.read_plain_run
+    going, read = threading.Event(), request_context.read_plain_run
 
     def slowly(*given: Any) -> Any:
         going.wait(TIMEOUT)
         return read(*given)
 
-    monkeypatch.setattr(visiting, "read_plain_run", slowly)
-    monkeypatch.setattr(visiting, "BRIEFLY", 0.05)
-    monkeypatch.setattr(visiting, "PATIENCE", TIMEOUT)
+    monkeypatch.setattr(request_context, "read_plain_run", slowly)
+    monkeypatch.setattr(request_context, "BRIEFLY", 0.05)
+    monkeypatch.setattr(request_context, "PATIENCE", TIMEOUT)
     with client_of(make_app(open_workspace(lay_out(tmp_path)))) as client:
         early = client.get("/document?doc=b003&query=1").text
         going.set()
@@ -305,11 +305,11 @@ def test_what_is_known_of_the_pool_is_shown_while_systems_are_left_out(
     monkeypatch.setattr(pooling, "leave_out", slowly)
     with client_of(make_app(open_workspace(lay_out(tmp_path)))) as client:
         assert client.get("/leaderboard").status_code == 200
-        monkeypatch.setattr(visiting, "PATIENCE", 0.2)
+        monkeypatch.setattr(request_context, "PATIENCE", 0.2)
         wait_until(lambda: client.get("/pool?sort=tau").status_code != 202)
         early = client.get("/pool?sort=tau")
         going.set()
-        monkeypatch.setattr(visiting, "PATIENCE", TIMEOUT)
+        monkeypatch.setattr(request_context, "PATIENCE", TIMEOUT)
         late = client.get("/pool?sort=tau").text
     assert "data-unfinished" in early.text and "etag" not in early.headers
     assert re.search(r"1 of\s+3\s+systems left out", re.sub(r"<[^>]*>", "", early.text))
@@ -344,7 +344,7 @@ def test_the_pool_is_that_of_a_pool_report(client: Any) -> None:
 
 
 def test_with_very_many_hits_only_first_ranks_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import cranfield.web.explore.pooling as pooling
+    import cranfield.workbench.explore.pooling as pooling
 
     place = lay_out(tmp_path)
     with client_of(make_app(open_workspace(place))) as client:
@@ -361,7 +361,7 @@ def test_with_very_many_hits_only_first_ranks_are_held(tmp_path: Path, monkeypat
 
 
 def test_a_measure_page_says_what_the_registry_says(client: Any) -> None:
-    from cranfield.report.catalogue import measure_of
+    from cranfield.reporting.catalogue import measure_of
 
     found = client.get("/measure.json?name=ERR@20").json()
     assert found["name"] == "ERR" and found["formula"] == record(measure_of("ERR@20"))["formula"]
@@ -505,8 +505,8 @@ def test_who_judges_is_not_let_in(client: Any) -> None:
 
 
 def test_who_judged_a_document_is_told(tmp_path: Path) -> None:
-    from cranfield.judging import Desk, adjudicate
-    from cranfield.web.judge.room import open_room
+    from cranfield.annotation import Desk, adjudicate
+    from cranfield.workbench.judge.judging_service import open_room
 
     place = lay_out(tmp_path)
     (place / "pool.jsonl").write_text('{"pool": {"strategy": "depth"}}\n{"query": "1", "doc": "b003"}\n')
@@ -530,7 +530,7 @@ def test_who_judged_a_document_is_told(tmp_path: Path) -> None:
 
 
 def test_grades_in_a_file_are_told_apart_from_judgments_in_a_log(tmp_path: Path) -> None:
-    from cranfield.web.judge.room import open_room
+    from cranfield.workbench.judge.judging_service import open_room
 
     place = lay_out(tmp_path)
     with client_of(make_app(open_workspace(place))) as client:
@@ -558,8 +558,8 @@ def words(page: str) -> str:
 
 
 def test_without_qrels_systems_are_evaluated_by_the_judgments_being_made(tmp_path: Path) -> None:
-    from cranfield.judging import Desk
-    from cranfield.web.judge.room import open_room
+    from cranfield.annotation import Desk
+    from cranfield.workbench.judge.judging_service import open_room
 
     place = lay_out(tmp_path)
     (place / "pool.jsonl").write_text('{"pool": {}}\n{"query": "1", "doc": "b003"}\n{"query": "1", "doc": "b001"}\n')

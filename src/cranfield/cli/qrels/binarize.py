@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from cranfield.cli.qrels.common import output_options, reader, reading_options, rel_option, write_part
-from cranfield.judgments.selecting import binarize
+from cranfield.qrels_tools import binarize
 
 
 @click.command(name="binarize")

@@ -7,10 +7,9 @@ from typing import Any
 import click
 
 from cranfield.cli.qrels.common import keep_inputs, output_options, write
-from cranfield.formats import read_topics
-from cranfield.judgments.clicks import LEAST_IMPRESSIONS, THRESHOLDS, ClickRule, judge_by_clicks
-from cranfield.judgments.scales import parse_numbers
-from cranfield.report.judgments import clicks_text
+from cranfield.io import read_topics
+from cranfield.qrels_tools import LEAST_IMPRESSIONS, THRESHOLDS, ClickRule, judge_by_clicks, parse_numbers
+from cranfield.reporting import clicks_text
 
 
 @click.command(name="clicks")

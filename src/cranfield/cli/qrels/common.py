@@ -8,12 +8,11 @@ from typing import Any, TypeVar
 
 import click
 
-from cranfield.choices import QRELS_FORMATS, OnDuplicate
+from cranfield.base import QRELS_FORMATS, OnDuplicate
 from cranfield.cli.options import grade_words_option, judgments_of
-from cranfield.collection import Qrels
+from cranfield.data import Qrels
 from cranfield.errors import InputError
-from cranfield.judgments.provenance import Provenance, inherited, read_provenance, write_judgments
-from cranfield.judgments.selecting import Selected
+from cranfield.qrels_tools import Provenance, Selected, inherited, read_provenance, write_judgments
 
 F = TypeVar("F", bound=Callable[..., Any])
 Reader = Callable[[str], Qrels]
@@ -74,6 +73,6 @@ def write_part(
     """Write what was made of one file."""
     keep_inputs(output, [source])
     provenance = inherited(f"cranfield qrels {what}", rule, old, read_provenance(source), **settings)
-    from cranfield.report.judgments import size_of
+    from cranfield.reporting import size_of
 
     write(made.qrels, output, provenance, [f"{size_of(made.qrels)}, of {len(old):,}.", *old.notes, *made.notes], quiet)

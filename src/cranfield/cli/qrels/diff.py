@@ -10,10 +10,10 @@ import click
 from cranfield.cli.options import echo, on_terminal, width
 from cranfield.cli.qrels.common import keep_inputs, reader, reading_options, rel_option
 from cranfield.errors import InputError
-from cranfield.judgments.differences import differences
-from cranfield.opening import display_name, writing
-from cranfield.report import judgments as report
-from cranfield.scores import distinct_names
+from cranfield.evaluation import distinct_names
+from cranfield.io import display_name, writing
+from cranfield.qrels_tools import differences
+from cranfield.reporting import judgments as report
 
 
 @click.command(name="diff")

@@ -9,9 +9,7 @@ import click
 
 from cranfield.cli.qrels.common import keep_inputs, output_options, reader, reading_options, write_part
 from cranfield.errors import CranfieldError
-from cranfield.judgments.lists import ids_of
-from cranfield.judgments.scales import parse_ranges
-from cranfield.judgments.selecting import keep
+from cranfield.qrels_tools import ids_of, keep, parse_ranges
 
 
 @click.command(name="filter")

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from cranfield.cli.qrels.common import output_options, reader, reading_options, write_part
-from cranfield.judgments.scales import parse_mapping
-from cranfield.judgments.selecting import map_grades
+from cranfield.qrels_tools import map_grades, parse_mapping
 
 
 @click.command(name="map", context_settings={"ignore_unknown_options": True})

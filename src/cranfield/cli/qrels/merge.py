@@ -11,11 +11,9 @@ import click
 from cranfield.cli.options import on_terminal, width
 from cranfield.cli.qrels.common import keep_inputs, output_options, reader, reading_options, write
 from cranfield.errors import InputError
-from cranfield.judgments.assessors import read_assessors
-from cranfield.judgments.merging import RULES, TIES, merge
-from cranfield.judgments.scales import parse_scale
-from cranfield.opening import writing
-from cranfield.report.judgments import conflicts_table, merge_text
+from cranfield.io import writing
+from cranfield.qrels_tools import RULES, TIES, merge, parse_scale, read_assessors
+from cranfield.reporting import conflicts_table, merge_text
 
 _RULES = "\n".join(["\b", "Rules:", *(f"  {name:<12} {about}" for name, about in RULES.items())])
 _TIES = "\n".join(["\b", "Ties:", *(f"  {name:<12} {about}" for name, about in TIES.items())])

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from cranfield.cli.qrels.common import output_options, reader, reading_options, write_part
-from cranfield.judgments.selecting import Sampling, sample
+from cranfield.qrels_tools import Sampling, sample
 
 
 @click.command(name="sample")

@@ -9,9 +9,8 @@ import click
 
 from cranfield.cli.options import echo, on_terminal, width
 from cranfield.cli.qrels.common import reader, reading_options, rel_option
-from cranfield.judgments.counting import count
-from cranfield.judgments.provenance import read_provenance
-from cranfield.report import judgments as report
+from cranfield.qrels_tools import count, read_provenance
+from cranfield.reporting import judgments as report
 
 
 @click.command(name="stats")

@@ -10,17 +10,20 @@ from dataclasses import field, replace
 from functools import partial
 from urllib.parse import parse_qsl
 
-from cranfield.collection import Document, Origin, Qrels, Topic
+from cranfield.base import entity, listed, record, shown
+from cranfield.data import Document, Origin, Qrels, Topic
 from cranfield.errors import InputError
-from cranfield.formats.files import read_qrels
-from cranfield.formats.recognise import AS_ASKED
-from cranfield.formats.rows import QrelsRows
-from cranfield.formats.texts import read_topics
-from cranfield.formats.values import OnProblem, stop
-from cranfield.ids import shown
-from cranfield.opening import Input, display_name, without_compression
-from cranfield.records import entity, record
-from cranfield.wording import listed
+from cranfield.io import (
+    AS_ASKED,
+    Input,
+    OnProblem,
+    QrelsRows,
+    display_name,
+    read_qrels,
+    read_topics,
+    stop,
+    without_compression,
+)
 
 DocumentReader = Callable[[Input, OnProblem], Iterator[tuple[int, Document]]]
 TopicReader = Callable[[Input, OnProblem], Iterator[tuple[int, Topic]]]

@@ -5,14 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from cranfield.collection import Document, Qrels, Topic
+from cranfield.base import listed, shown
+from cranfield.data import Document, Qrels, Topic
 from cranfield.errors import InputError
-from cranfield.formats.files import read_qrels
-from cranfield.formats.texts import read_documents, read_topics
-from cranfield.ids import shown
+from cranfield.io import read_documents, read_qrels, read_topics, without_compression
 from cranfield.lab.collections.base import Address, Collection, assembled, matching, missing, the_one
-from cranfield.opening import without_compression
-from cranfield.wording import listed
 
 CORPUS = ("corpus.jsonl",)
 QUERIES = ("queries.jsonl",)

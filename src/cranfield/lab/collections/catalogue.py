@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from cranfield.analysis import words
-from cranfield.collection import Document, Qrels
+from cranfield.base import record
+from cranfield.data import Document, Qrels
 from cranfield.errors import InputError
 from cranfield.lab.collections.base import Collection
-from cranfield.records import record
+from cranfield.text import words
 
 T = TypeVar("T")
 _SAID = ("cranfield", "cacm", "cisi")  # formats of judgments whose quirks the notes of a collection tell already

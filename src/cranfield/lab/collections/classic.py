@@ -6,11 +6,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 
-from cranfield.collection import Document, Qrels, Topic
-from cranfield.formats import glasgow
-from cranfield.formats.files import read_qrels
-from cranfield.formats.smart import read_documents as smart_documents
-from cranfield.formats.texts import read_topics
+from cranfield.base import record
+from cranfield.data import Document, Qrels, Topic
+from cranfield.io import glasgow, read_qrels, read_topics, smart
 from cranfield.lab.collections.base import (
     Address,
     Collection,
@@ -23,7 +21,6 @@ from cranfield.lab.collections.base import (
     the_one,
     topics_by,
 )
-from cranfield.records import record
 
 MED_NOTE = "MED (1,033 documents, 30 queries) is not the MEDLARS collection of the literature (450, 29)."
 _ALL_RELEVANT = "Every pair listed in the judgments is relevant (grade 1), although the last column is 0."
@@ -38,7 +35,7 @@ class Classic:
     qrels: tuple[str, ...]
     read_qrels: Callable[[str], Qrels]
     read_topics: Callable[[str], tuple[Topic, ...]] = partial(read_topics, format="smart")
-    read_documents: DocumentReader = smart_documents
+    read_documents: DocumentReader = smart.read_documents
     notes: tuple[str, ...] = ()
 
 

@@ -7,11 +7,9 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-from cranfield.collection import Document, Qrels, Subtopic, Topic
+from cranfield.data import Document, Qrels, Subtopic, Topic
 from cranfield.errors import CranfieldError, InputError, MissingExtra
-from cranfield.formats.beir import known_id, searchable, tidy, whole
-from cranfield.formats.pages import read_page
-from cranfield.formats.rows import QrelsRows
+from cranfield.io import QrelsRows, known_id, read_page, searchable, tidy, whole
 from cranfield.lab.collections.base import Address, Collection, assembled
 
 # what ir_datasets calls the parts of documents and queries, the first that there is being taken

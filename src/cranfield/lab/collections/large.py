@@ -6,12 +6,10 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from cranfield.collection import Document, Qrels, Topic
+from cranfield.base import counted, listed, record
+from cranfield.data import Document, Qrels, Topic
 from cranfield.errors import InputError
-from cranfield.formats import trec_text, trec_web, warc
-from cranfield.formats.files import read_qrels
-from cranfield.formats.pages import ENCODINGS_NOTE
-from cranfield.formats.texts import read_topics
+from cranfield.io import ENCODINGS_NOTE, MAGIC, read_qrels, read_topics, trec_text, trec_web, warc
 from cranfield.lab.collections.base import (
     Address,
     Collection,
@@ -24,9 +22,6 @@ from cranfield.lab.collections.base import (
     stream,
     the_one,
 )
-from cranfield.lzw import MAGIC
-from cranfield.records import record
-from cranfield.wording import counted, listed
 
 _TOPIC_NAMES = re.compile(r"topic|quer(?:y|ies)|testset", re.I)
 _QRELS_NAMES = re.compile(r"qrel|(?<![a-z])prels", re.I)

@@ -17,12 +17,10 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from cranfield.collection import Document, Run
+from cranfield.base import counted, listed, record, shown
+from cranfield.data import Document, Run
 from cranfield.errors import CranfieldError, InputError
-from cranfield.ids import shown
 from cranfield.lab.secrets import mask_secrets, mask_url
-from cranfield.records import record
-from cranfield.wording import counted, listed
 
 T = TypeVar("T")
 Hits = Sequence[tuple[str, float]]

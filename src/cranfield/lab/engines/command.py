@@ -11,10 +11,10 @@ import signal
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 
-from cranfield.collection import Document, Run
+from cranfield.data import Document, Run
 from cranfield.errors import InputError
 from cranfield.lab.engines import DEPTH, FIELDS, About, Answered, EngineError, Hits, Indexed, Options, ask_each
-from cranfield.lab.engines.answers import hits_in_text
+from cranfield.lab.engines.response_parser import hits_in_text
 from cranfield.lab.engines.templates import filled_arguments, filled_shell, has_query
 
 LAST_LINES = 5  # of what a program complains

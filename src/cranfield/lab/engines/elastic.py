@@ -17,7 +17,8 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
-from cranfield.collection import Document, Run
+from cranfield.base import counted, listed
+from cranfield.data import Document, Run
 from cranfield.errors import InputError
 from cranfield.lab.engines import (
     DEPTH,
@@ -36,7 +37,6 @@ from cranfield.lab.engines import (
 from cranfield.lab.engines.templates import filled_json
 from cranfield.lab.http import Client, RetryPolicy, ServerError
 from cranfield.lab.secrets import mask_secrets, mask_url, parse_header, read_key, read_secret
-from cranfield.wording import counted, listed
 
 PAGE = 1000  # hits in an answer
 MOST_DOCUMENTS = 1000  # in a request of _bulk

@@ -9,11 +9,11 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
-from cranfield.analysis import Analysis
-from cranfield.collection import Document, Run
+from cranfield.data import Document, Run
 from cranfield.lab.engines import DEPTH, FIELDS, About, Answered, Indexed, Options, Passing, folder_size, hits_of
 from cranfield.lab.index import Index, build
 from cranfield.lab.systems import system_named
+from cranfield.text import Analysis
 
 
 def built(documents: Iterable[Document], analysis: Analysis, fields: Sequence[str], source: str = "") -> Index:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from urllib.parse import urlsplit
 
-from cranfield.collection import Document, Run
+from cranfield.data import Document, Run
 from cranfield.errors import InputError
 from cranfield.lab.engines import DEPTH, FIELDS, About, Answered, EngineError, Hits, Indexed, Options, ask_each
-from cranfield.lab.engines.answers import hits_in_json
+from cranfield.lab.engines.response_parser import hits_in_json
 from cranfield.lab.engines.templates import filled_json, filled_url, has_query
 from cranfield.lab.http import Client, RetryPolicy
 from cranfield.lab.secrets import mask_url, parse_header

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlencode, urlsplit, urlunsplit
 
-from cranfield.collection import Document, Run
+from cranfield.data import Document, Run
 from cranfield.errors import InputError, MissingExtra
 from cranfield.lab.engines import (
     DEPTH,

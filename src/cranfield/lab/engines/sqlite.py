@@ -18,10 +18,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cranfield.analysis import STOP_WORDS
-from cranfield.collection import Document, Run
+from cranfield.base import id_bytes
+from cranfield.data import Document, Run
 from cranfield.errors import InputError
-from cranfield.ids import id_bytes
 from cranfield.lab.engines import (
     DEPTH,
     FIELDS,
@@ -41,6 +40,7 @@ from cranfield.lab.engines import (
     text_of,
     unique,
 )
+from cranfield.text import STOP_WORDS
 
 COMMIT = 5_000  # documents
 TABLES = """

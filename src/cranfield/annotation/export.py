@@ -1,0 +1,382 @@
+"""Judgments out of the log: qrels by a rule, qrels of a sample with five columns, and the whole history.
+
+Repeats and gold pairs are never among qrels, and in a history only if asked for. "Cannot judge" is no grade: such a
+pair is unjudged.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from cranfield.annotation.csv_escape import EMPTY, cell
+from cranfield.annotation.database import JudgingError
+from cranfield.annotation.events import COLUMNS, VERSION, Event
+from cranfield.annotation.log import Judgment, JudgmentLog, Pair
+from cranfield.annotation.progress import plain_judgments
+from cranfield.base import counted, entity, id_bytes, listed, record
+from cranfield.data import Qrels
+from cranfield.errors import InputError
+from cranfield.io import Input, PathLike, writing
+
+if TYPE_CHECKING:
+    from cranfield.qrels_tools import Merged, Provenance, Ties
+
+RULE = "majority"
+UNJUDGED = -1.0  # pooled, without a judgment
+_HALVES = re.compile("[\ud800-\udfff]")  # of characters, and bytes that are no UTF-8
+
+
+@record
+class Disagreement:
+    """A pair that was graded differently, and what came of it."""
+
+    query: str
+    doc: str
+    grades: Mapping[str, float]  # by assessor
+    grade: float | None  # in the export; None if it was left out
+    adjudicated: bool
+
+
+@entity
+class Exported:
+    """Qrels out of a log, with what was settled on the way."""
+
+    qrels: Qrels
+    judgments: int  # rows of the qrels with a grade; the others, with -1, have none
+    rule: str  # in a sentence
+    assessors: tuple[str, ...]
+    disagreements: tuple[Disagreement, ...]
+    provenance: Provenance
+    notes: tuple[str, ...]
+
+
+def export_qrels(
+    log: JudgmentLog,
+    rule: str = RULE,
+    *,
+    ties: Ties = "lower",
+    primary: str | None = None,
+    assessors: Sequence[str] | None = None,
+    with_models: bool = False,
+    least: int = 1,
+    rounded: bool = False,
+    unjudged: bool = False,
+    sample: Qrels | None = None,
+) -> Exported:
+    """The judgments of a log as qrels, by a rule of `judgments.merge` where several judged a pair.
+
+    A grade that was adjudicated wins over every rule. `unjudged` adds pairs without a grade, as -1. `sample` is the
+    form with five columns that `cranfield pool` writes for a pool that was sampled: it is filled in.
+    """
+    from cranfield.qrels_tools import RULES
+
+    if rule not in RULES:
+        raise InputError(f"no rule {rule!r}: expected one of {', '.join(RULES)}.")
+    if unjudged and UNJUDGED in log.settings.scale.values:
+        raise InputError(f"-1 is a grade in {log.name}: pairs without a judgment could not be told from it.")
+    pairs = log.pairs()
+    judged = _chosen(log, assessors, with_models)
+    adjudicated = {(p.query, p.doc): p.adjudicated for p in pairs if p.adjudicated is not None}
+    if not judged and not adjudicated:
+        raise JudgingError(f"{log.name}: nothing is judged yet.")
+    merged = _merged(judged, rule, ties, primary, log.models(), log.settings.scale.values, least, rounded)
+    grades = {} if merged is None else merged.qrels.to_dict()
+    for (query, doc), grade in adjudicated.items():
+        assert grade is not None
+        grades.setdefault(query, {})[doc] = grade
+    known = {(query, doc) for query, own in grades.items() for doc in own}
+    waiting = [(p.query, p.doc) for p in pairs if p.gold is None and (p.query, p.doc) not in known]
+    notes = _notes(log, pairs, adjudicated, assessors, with_models)
+    if merged is not None and len(merged.panel.assessors) > 1:
+        notes += merged.notes
+    notes += _ungraded(log, waiting, judged, merged, least, assessors, unjudged or sample is not None)
+    if unjudged and sample is None:
+        for query, doc in waiting:
+            grades.setdefault(query, {})[doc] = UNJUDGED
+    qrels = _qrels(log.topics(), grades, log.name) if sample is None else _sampled(sample, grades, notes)
+    described = (
+        "the grade of the only assessor" if merged is None else merged.described
+    ) + "; an adjudicated grade wins"
+    return Exported(
+        qrels=qrels,
+        judgments=sum(pair in known for pair in zip(qrels.row_queries(), qrels.docs, strict=True)),
+        rule=described,
+        assessors=tuple(dict.fromkeys(one.assessor for one in judged)),
+        disagreements=_disagreements(merged, adjudicated),
+        provenance=_provenance(log, described, judged, merged, adjudicated, sample is not None),
+        notes=tuple(notes),
+    )
+
+
+def judges(log: JudgmentLog, with_models: bool = False) -> list[str]:
+    """Whose judgments an export is made of."""
+    return sorted({one.assessor for one in _chosen(log, None, with_models)})
+
+
+def sampled_by(log: JudgmentLog) -> str | None:
+    """By which strategy the pool of a log was sampled, as what lies beside the pool says; None if it was not."""
+    from cranfield.pooling import STRATEGIES, provenance_path
+
+    for pool in log.pools():
+        file = provenance_path(pool)
+        if file is None or not os.path.exists(file):
+            continue
+        with Input(file) as source:
+            _, first = next(source.lines(), (0, b""))
+        try:
+            strategy = str(json.loads(first)["provenance"]["strategy"])
+        except (ValueError, KeyError, TypeError):
+            continue
+        if strategy in STRATEGIES and STRATEGIES[strategy].kind == "sample":
+            return strategy
+    return None
+
+
+def write_history(log: JudgmentLog, path: PathLike, format: str = "jsonl", all_events: bool = False) -> int:
+    """Write the log, event by event, as JSON lines or CSV; how many there are. It can be imported again.
+
+    What was done with gold pairs and repeats is left out unless `all_events` is set; then it is marked: `gold` is the
+    grade that is known, `again` says that a document was shown a second time.
+    """
+    if format not in ("jsonl", "csv"):
+        raise InputError(f"no format {format!r} for a history: expected jsonl or csv.")
+    gold = {(pair.query, pair.doc): pair.gold for pair in log.pairs() if pair.gold is not None}
+    first = header(log.settings.scale.to_dicts(), **({"all_events": True} if all_events else {}))
+    chosen = (
+        event
+        for event in log.events()
+        if all_events or (not event.again and (event.query or "", event.doc or "") not in gold)
+    )
+    with writing(path) as out:
+        return write_events(chosen, out, format, first, gold)
+
+
+def number_of_events(log: JudgmentLog) -> int:
+    """How many events a log has, those of gold pairs and repeats among them."""
+    return int(log.read(lambda at: at.value("SELECT COUNT(*) FROM events")))
+
+
+def header(grades: Any, **more: Any) -> dict[str, Any]:
+    """The first line of a history: what is below, and the grades that were in use."""
+    return {"judgments": {"version": VERSION, "grades": grades, **more}}
+
+
+def write_events(
+    events: Iterable[Event],
+    out: BinaryIO,
+    format: str,
+    first: Mapping[str, Any],
+    gold: Mapping[tuple[str, str], float],
+) -> int:
+    """Write events to an open file, each with the grade that is known of its pair, if there is one."""
+    written = 0
+    if format == "jsonl":
+        out.write(_line(first))
+        for event in events:
+            values = event.to_dict() | {"gold": gold.get((event.query or "", event.doc or ""))}
+            out.write(_line({name: value for name, value in values.items() if _says(name, value)}))
+            written += 1
+        return written
+    text = io.TextIOWrapper(out, "utf-8", newline="", write_through=True)
+    table = csv.writer(text, lineterminator="\n")
+    table.writerow([*COLUMNS, "gold"])
+    for event in events:
+        values = event.to_dict()
+        row = [cell(value) if isinstance(value, str) else value for value in (values[name] for name in COLUMNS)]
+        if event.note == "":  # the one before was taken away
+            row[COLUMNS.index("note")] = EMPTY
+        table.writerow([*row, gold.get((event.query or "", event.doc or ""))])
+        written += 1
+    text.detach()
+    return written
+
+
+def _says(name: str, value: object) -> bool:
+    """Whether a field tells something; an empty note does: that the one before was taken away."""
+    return value is not None and value is not False and (value != "" or name == "note")
+
+
+def _line(content: Mapping[str, Any]) -> bytes:
+    # whatever is in the log can be written, and comes back as it was
+    text = json.dumps(content, ensure_ascii=False)
+    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode() + b"\n"
+
+
+def _chosen(log: JudgmentLog, assessors: Sequence[str] | None, with_models: bool) -> list[Judgment]:
+    """The judgments that count, by those who are asked for."""
+    judged = plain_judgments(log.judgments())
+    if assessors is None:
+        models = frozenset() if with_models else log.models()
+        return [one for one in judged if one.assessor not in models]
+    unknown = [name for name in assessors if name not in log.assessors()]
+    if unknown:
+        raise InputError(f"no assessor {listed(unknown)} in {log.name}: it has {listed(log.assessors())}.")
+    return [one for one in judged if one.assessor in assessors]
+
+
+def _merged(
+    judged: Sequence[Judgment],
+    rule: str,
+    ties: Ties,
+    primary: str | None,
+    models: frozenset[str],
+    scale: Sequence[float],
+    least: int,
+    rounded: bool,
+) -> Merged | None:
+    from cranfield.qrels_tools import Assessor, merge
+
+    if not judged:
+        return None
+    own: dict[str, list[Judgment]] = {}
+    for one in judged:
+        own.setdefault(one.assessor, []).append(one)
+    parties = [
+        Assessor(
+            name,
+            Qrels.from_rows([j.query for j in mine], [j.doc for j in mine], [j.grade or 0.0 for j in mine], name=name),
+            name in models,
+        )
+        for name, mine in own.items()
+    ]
+    return merge(
+        parties,
+        rule,
+        ties=ties,
+        primary=primary,
+        with_models=True,
+        scale=scale,
+        least=least,
+        rounded=rounded,
+    )
+
+
+def _qrels(topics: Sequence[str], grades: Mapping[str, Mapping[str, float]], name: str) -> Qrels:
+    # in an order that tells nothing of how they were judged
+    rows = [
+        (query, doc, grade)
+        for query in topics
+        for doc, grade in sorted(grades.get(query, {}).items(), key=lambda judged: id_bytes(judged[0]))
+    ]
+    queries, docs, values = zip(*rows, strict=True)
+    return Qrels.from_rows(queries, docs, values, name=name)
+
+
+def _sampled(sample: Qrels, grades: Mapping[str, Mapping[str, float]], notes: list[str]) -> Qrels:
+    """The form of a sample, filled in."""
+    from cranfield.pooling import sampled_qrels
+
+    if "stratum" not in sample.extra:
+        raise InputError(f"{sample.name}: expected qrels with five columns: query iter doc stratum grade.")
+    strata: dict[str, dict[str, str]] = {}
+    for query, doc, stratum in zip(sample.row_queries(), sample.docs, sample.extra["stratum"], strict=True):
+        strata.setdefault(query, {})[doc] = stratum
+    outside = sum(doc not in strata.get(query, {}) for query, own in grades.items() for doc in own)
+    if outside:
+        notes.append(
+            f"{counted(outside, 'judged document')} not in the sample (found by search, say), and not in the output: "
+            "an estimate from the sample must not count it."
+        )
+    return sampled_qrels(strata, grades)
+
+
+def _notes(
+    log: JudgmentLog,
+    pairs: Sequence[Pair],
+    adjudicated: Mapping[tuple[str, str], float | None],
+    assessors: Sequence[str] | None,
+    with_models: bool,
+) -> list[str]:
+    every = log.judgments()
+    gold = sum(pair.gold is not None for pair in pairs)
+    again = sum(one.again for one in every)
+    models = sorted({one.assessor for one in every} & log.models()) if assessors is None and not with_models else []
+    found = []
+    if gold:
+        found.append(f"{counted(gold, 'gold pair')} left out.")
+    if again:
+        found.append(f"{counted(again, 'repeat')} left out.")
+    if models:
+        found.append(f"judgments by a model left out ({listed(models)}); --with-models takes them in.")
+    if adjudicated:
+        found.append(f"{counted(len(adjudicated), 'pair')} adjudicated: that grade wins.")
+    return found
+
+
+def _ungraded(
+    log: JudgmentLog,
+    waiting: Sequence[tuple[str, str]],
+    judged: Sequence[Judgment],
+    merged: Merged | None,
+    least: int,
+    assessors: Sequence[str] | None,
+    is_written: bool,
+) -> list[str]:
+    """Why pairs have no grade: nobody came to them, nobody could judge them, or what was judged does not count."""
+    every = log.judgments()
+    cannot = {(one.query, one.doc) for one in every if one.kind == "cannot" and not one.again}
+    anybodys = {(one.query, one.doc) for one in plain_judgments(every)}
+    chosen = {(one.query, one.doc) for one in judged}
+    tied = set() if merged is None else {(one.query, one.doc) for one in merged.conflicts if one.is_tie}
+    others = "models only" if assessors is None else f"others than {listed(assessors)} only"
+    reasons = {
+        "tie": "whose grades tie",
+        "few": f"judged by fewer than {least}",
+        "others": f"judged by {others}",
+        "cannot": "that nobody could judge: no grade, not 0",
+        "none": "without a judgment",
+    }
+    counts = dict.fromkeys(reasons, 0)
+    for pair in waiting:
+        if pair in chosen:
+            counts["tie" if pair in tied else "few"] += 1
+        else:
+            counts["others" if pair in anybodys else "cannot" if pair in cannot else "none"] += 1
+    ends = dict.fromkeys(reasons, ", as -1." if is_written else " not in the output.") | {"cannot": "."}
+    return [f"{counted(n, 'pair')} {reasons[why]}{ends[why]}" for why, n in counts.items() if n]
+
+
+def _disagreements(
+    merged: Merged | None, adjudicated: Mapping[tuple[str, str], float | None]
+) -> tuple[Disagreement, ...]:
+    if merged is None:
+        return ()
+    names = merged.panel.names
+    found = []
+    for conflict in merged.conflicts:
+        grades = {name: grade for name, grade in zip(names, conflict.grades, strict=True) if grade is not None}
+        decided = adjudicated.get((conflict.query, conflict.doc))
+        grade = conflict.merged if decided is None else decided
+        found.append(Disagreement(conflict.query, conflict.doc, grades, grade, decided is not None))
+    return tuple(found)
+
+
+def _provenance(
+    log: JudgmentLog,
+    described: str,
+    judged: Sequence[Judgment],
+    merged: Merged | None,
+    adjudicated: Mapping[tuple[str, str], float | None],
+    is_sampled: bool,
+) -> Provenance:
+    from cranfield.qrels_tools import JUDGMENTS, Provenance, Source
+
+    models = log.models()
+    names = dict.fromkeys(one.assessor for one in judged)
+    settings = {
+        "log": log.name,
+        "rule": None if merged is None else merged.rule,
+        "ties": None if merged is None else merged.ties,
+        "judgments": len(judged),
+        "conflicts": 0 if merged is None else len(merged.conflicts),
+        "adjudicated": len(adjudicated),
+        "sampled": is_sampled,
+    }
+    sources = tuple(Source(name, None, None, name in models) for name in names)
+    return Provenance("cranfield judgments export", JUDGMENTS, described, sources, settings)

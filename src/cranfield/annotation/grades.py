@@ -1,0 +1,132 @@
+"""Grades: what a judge may choose, each with a label, a definition and a key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from cranfield.base import record
+from cranfield.errors import InputError
+from cranfield.io import Input, PathLike, any_number, decimal
+
+MOST = 10  # one for each digit
+
+
+@record
+class Grade:
+    """A grade, what it is called, and when to give it."""
+
+    value: float
+    label: str
+    definition: str = ""
+    key: str = ""
+
+
+@record
+class Scale:
+    """All grades, lowest first.
+
+    >>> [(grade.key, grade.label) for grade in Scale.of([(0, "no"), (1, "yes")]).grades]
+    [('0', 'no'), ('1', 'yes')]
+    """
+
+    grades: tuple[Grade, ...]
+
+    def __post_init__(self) -> None:
+        values = [grade.value for grade in self.grades]
+        if len(values) < 2:
+            raise InputError(f"a scale needs two grades at least, found {len(values)}.")
+        if len(values) > MOST:
+            raise InputError(f"a scale has at most {MOST} grades, one for each digit key; found {len(values)}.")
+        if len(set(values)) < len(values):
+            raise InputError(f"a grade is there twice among {', '.join(map(written, values))}.")
+
+    @classmethod
+    def of(cls, grades: Iterable[tuple[Any, ...]]) -> Scale:
+        """A scale of (value, label, definition); labels and definitions may be left out."""
+        rows = sorted(
+            (any_number(value, "grade"), str((*rest, "", "")[0]), str((*rest, "", "")[1])) for value, *rest in grades
+        )
+        # the digit itself where every grade is one, else digits in order
+        is_digit = all(value in range(MOST) for value, _, _ in rows)
+        return cls(
+            tuple(
+                Grade(value, label or f"grade {written(value)}", definition, f"{value:g}" if is_digit else str(number))
+                for number, (value, label, definition) in enumerate(rows)
+            )
+        )
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return tuple(grade.value for grade in self.grades)
+
+    def grade(self, value: float) -> Grade:
+        """The grade of a value, or an error that names them all."""
+        for grade in self.grades:
+            if grade.value == value:
+                return grade
+        raise InputError(f"grade {written(value)} is none of {', '.join(map(written, self.values))}.")
+
+    def by_key(self, key: str) -> Grade | None:
+        """The grade that a key stands for."""
+        return next((grade for grade in self.grades if grade.key == key), None)
+
+    def to_dicts(self) -> list[dict[str, Any]]:
+        """The grades as JSON has them."""
+        return [
+            {"value": plain(g.value), "label": g.label, "definition": g.definition, "key": g.key} for g in self.grades
+        ]
+
+    @classmethod
+    def from_dicts(cls, given: Iterable[Mapping[str, Any]]) -> Scale:
+        """The grades out of JSON."""
+        try:
+            return cls.of((one["value"], one.get("label", ""), one.get("definition", "")) for one in given)
+        except (KeyError, TypeError, AttributeError):
+            raise InputError('grades: expected [{"value", "label", "definition"}, …].') from None
+
+
+def read_scale(path: PathLike) -> Scale:
+    """Grades from a file: lines `grade⇥label⇥definition`."""
+    rows = []
+    with Input(path) as source:
+        for line, content in source.lines():
+            if not content.strip() or content.startswith(b"#"):
+                continue
+            value, *rest = content.decode("utf-8", "replace").split("\t")
+            if len(rest) not in (1, 2):
+                found = len(rest) + 1
+                raise InputError(f"expected grade<TAB>label<TAB>definition, found {found} columns.", source.name, line)
+            try:
+                rows.append((decimal(value.strip().encode(), "grade"), *(text.strip() for text in rest)))
+            except InputError as error:
+                raise InputError(error.message, source.name, line) from None
+        try:
+            return Scale.of(rows)
+        except InputError as error:
+            raise InputError(error.message, source.name) from None
+
+
+def plain(value: float) -> int | float:
+    """A grade as people write it: whole if it is."""
+    return int(value) if float(value).is_integer() else value
+
+
+def written(value: float) -> str:
+    """A grade as text.
+
+    >>> written(2.0), written(0.5)
+    ('2', '0.5')
+    """
+    return str(plain(value))
+
+
+# the four grades of TREC's deep learning tracks, in words of our own
+USUAL = Scale.of(
+    [
+        (0, "Not relevant", "Nothing in it answers the topic."),
+        (1, "Related", "On the subject, but it does not answer the topic."),
+        (2, "Relevant", "It answers the topic in part, or among much else."),
+        (3, "Highly relevant", "It is about the topic and answers it fully."),
+    ]
+)

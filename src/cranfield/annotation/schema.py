@@ -1,0 +1,243 @@
+"""The tables, and how a database of an earlier version becomes one of this version.
+
+`events` is the log: rows are added, never changed, and the database itself refuses anything else. `states`, `places`
+and the counts in `pairs` follow from it and are kept up to date in the same transaction, so that no request reads the
+log. Nothing here tells rank, score or run of a document: these are not in the database.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cranfield.annotation.database import APPLICATION, SCHEMA, Connection, Database, JudgingError, PostgresDatabase
+from cranfield.annotation.timestamps import now
+from cranfield.base import record
+
+
+@record
+class Migration:
+    """One step from a version to the next; `sqlite` and `postgres` are what only one of them needs."""
+
+    version: int
+    about: str
+    statements: tuple[str, ...]
+    sqlite: tuple[str, ...] = ()
+    postgres: tuple[str, ...] = ()
+
+
+_TABLES = (
+    "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "CREATE TABLE topics (query TEXT PRIMARY KEY, number INTEGER NOT NULL)",
+    """
+    CREATE TABLE pairs (
+        pair {serial},
+        query TEXT NOT NULL REFERENCES topics (query),
+        doc TEXT NOT NULL,
+        source TEXT NOT NULL,
+        wanted INTEGER NOT NULL,
+        gold {real},
+        judged INTEGER NOT NULL DEFAULT 0,
+        spread {real} NOT NULL DEFAULT 0,
+        adjudicated {real},
+        UNIQUE (query, doc)
+    )
+    """,
+    "CREATE INDEX pairs_of_topic ON pairs (query, pair)",
+    "CREATE INDEX pairs_in_dispute ON pairs (spread)",
+    "CREATE TABLE assessors (assessor TEXT PRIMARY KEY, added_at TEXT NOT NULL, is_model INTEGER NOT NULL DEFAULT 0)",
+    """
+    CREATE TABLE assignments (
+        assessor TEXT NOT NULL REFERENCES assessors (assessor),
+        query TEXT NOT NULL REFERENCES topics (query),
+        seat INTEGER NOT NULL,
+        PRIMARY KEY (assessor, query)
+    )
+    """,
+    """
+    CREATE TABLE orders (
+        assessor TEXT NOT NULL REFERENCES assessors (assessor),
+        query TEXT NOT NULL REFERENCES topics (query),
+        reach BIGINT NOT NULL,
+        length INTEGER NOT NULL,
+        PRIMARY KEY (assessor, query)
+    )
+    """,
+    """
+    CREATE TABLE places (
+        assessor TEXT NOT NULL,
+        query TEXT NOT NULL,
+        place INTEGER NOT NULL,
+        pair BIGINT NOT NULL,
+        again INTEGER NOT NULL,
+        status TEXT NOT NULL,
+        later BIGINT NOT NULL DEFAULT 0,
+        PRIMARY KEY (assessor, query, place),
+        UNIQUE (pair, assessor, again)
+    )
+    """,
+    "CREATE INDEX places_to_do ON places (assessor, query, status, later, place)",
+    """
+    CREATE TABLE events (
+        seq {serial},
+        key TEXT NOT NULL UNIQUE,
+        kind TEXT NOT NULL,
+        assessor TEXT NOT NULL REFERENCES assessors (assessor),
+        query TEXT,
+        doc TEXT,
+        pair BIGINT REFERENCES pairs (pair),
+        again INTEGER NOT NULL,
+        grade {real},
+        note TEXT,
+        undoes TEXT,
+        shown_at TEXT,
+        judged_at TEXT NOT NULL,
+        recorded_at TEXT NOT NULL,
+        active_ms INTEGER,
+        method TEXT NOT NULL,
+        version TEXT NOT NULL
+    )
+    """,
+    "CREATE INDEX events_of_pair ON events (pair, assessor)",
+    "CREATE INDEX events_of_assessor ON events (assessor, recorded_at, seq)",
+    "CREATE INDEX events_undone ON events (undoes)",
+    """
+    CREATE TABLE states (
+        pair BIGINT NOT NULL REFERENCES pairs (pair),
+        assessor TEXT NOT NULL REFERENCES assessors (assessor),
+        again INTEGER NOT NULL,
+        kind TEXT NOT NULL,
+        grade {real},
+        note TEXT NOT NULL,
+        recorded_at TEXT NOT NULL,
+        PRIMARY KEY (pair, assessor, again)
+    )
+    """,
+    """
+    CREATE TABLE holds (
+        pair BIGINT NOT NULL,
+        assessor TEXT NOT NULL,
+        until {real} NOT NULL,
+        PRIMARY KEY (pair, assessor)
+    )
+    """,
+    "CREATE INDEX holds_of_assessor ON holds (assessor)",
+    "CREATE TABLE pools (sha256 TEXT PRIMARY KEY, file TEXT NOT NULL, added_at TEXT NOT NULL)",
+)
+_REFUSED = "the log is append-only"
+_SQLITE_ONLY_ADD = tuple(
+    f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END"
+    for verb in ("UPDATE", "DELETE")
+)
+_POSTGRES_ONLY_ADD = (
+    f"""
+    CREATE FUNCTION events_only_added() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION '{_REFUSED}'; END $$
+    """,
+    """
+    CREATE TRIGGER events_only_added BEFORE UPDATE OR DELETE OR TRUNCATE ON events
+    FOR EACH STATEMENT EXECUTE FUNCTION events_only_added()
+    """,
+)
+# A key names an act of one assessor: one that was used by somebody else must be as free as any other, or else a judge
+# could ask by keys what others did. SQLite cannot drop a constraint, the table is made anew; its triggers go with it.
+_SQLITE_OWN_KEYS = (
+    """
+    CREATE TABLE events_anew (
+        seq {serial},
+        key TEXT NOT NULL,
+        kind TEXT NOT NULL,
+        assessor TEXT NOT NULL REFERENCES assessors (assessor),
+        query TEXT,
+        doc TEXT,
+        pair BIGINT REFERENCES pairs (pair),
+        again INTEGER NOT NULL,
+        grade {real},
+        note TEXT,
+        undoes TEXT,
+        shown_at TEXT,
+        judged_at TEXT NOT NULL,
+        recorded_at TEXT NOT NULL,
+        active_ms INTEGER,
+        method TEXT NOT NULL,
+        version TEXT NOT NULL,
+        UNIQUE (assessor, key)
+    )
+    """,
+    """
+    INSERT INTO events_anew SELECT seq, key, kind, assessor, query, doc, pair, again, grade, note, undoes, shown_at,
+        judged_at, recorded_at, active_ms, method, version FROM events
+    """,
+    "DROP TABLE events",
+    "ALTER TABLE events_anew RENAME TO events",
+    "CREATE INDEX events_of_pair ON events (pair, assessor)",
+    "CREATE INDEX events_of_assessor ON events (assessor, recorded_at, seq)",
+    "CREATE INDEX events_undone ON events (undoes)",
+    *_SQLITE_ONLY_ADD,
+)
+_POSTGRES_OWN_KEYS = (
+    "ALTER TABLE events DROP CONSTRAINT events_key_key",
+    "ALTER TABLE events ADD UNIQUE (assessor, key)",
+)
+MIGRATIONS = (
+    Migration(1, "the log of judgments", _TABLES, _SQLITE_ONLY_ADD, _POSTGRES_ONLY_ADD),
+    Migration(2, "a key is of one assessor", (), _SQLITE_OWN_KEYS, _POSTGRES_OWN_KEYS),
+    # the end of an order that has no places yet: see `order`
+    Migration(3, "orders are laid out bit by bit", ("ALTER TABLE orders ADD COLUMN rest TEXT NOT NULL DEFAULT ''",)),
+)
+
+
+def migrate(database: Database, part: str = "judging", migrations: Sequence[Migration] = MIGRATIONS) -> list[int]:
+    """Bring the tables of one part of the program to their newest version; which versions were added.
+
+    Several processes may try at once: one does it, the others wait. Other parts (the accounts of a server, say) may
+    keep tables in the same database, with versions of their own.
+    """
+    if database.read(lambda at: _version(at, database, part)) == migrations[-1].version:
+        return []
+    is_postgres = isinstance(database, PostgresDatabase)
+    if is_postgres:
+        database.write(lambda at: _make_schema(at, database))
+
+    def apply(at: Connection) -> list[int]:
+        if is_postgres:
+            at.rows("SELECT pg_advisory_xact_lock(?)", APPLICATION)
+        else:
+            at.run(f"PRAGMA application_id = {APPLICATION}")
+        at.run(
+            "CREATE TABLE IF NOT EXISTS migrations (part TEXT NOT NULL, version INTEGER NOT NULL, about TEXT NOT NULL, "
+            "applied_at TEXT NOT NULL, PRIMARY KEY (part, version))"
+        )
+        before = _version(at, database, part)
+        if before > migrations[-1].version:
+            raise JudgingError(
+                f"{database.name}: version {before} of {part}, made by a newer cranfield; this one knows versions up "
+                f"to {migrations[-1].version}. Use the newer one: pip install --upgrade cranfield"
+            )
+        missing = [migration for migration in migrations if migration.version > before]
+        for migration in missing:
+            for statement in (*migration.statements, *(migration.postgres if is_postgres else migration.sqlite)):
+                at.run(statement)
+            at.run("INSERT INTO migrations VALUES (?, ?, ?, ?)", part, migration.version, migration.about, now())
+        return [migration.version for migration in missing]
+
+    return database.write(apply)
+
+
+def _version(at: Connection, database: Database, part: str) -> int:
+    """The version of a part's tables, 0 where there are none."""
+    if isinstance(database, PostgresDatabase):
+        there = at.value("SELECT to_regclass(?)::text", f'"{database.schema}".migrations')
+    else:
+        there = at.value("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'migrations'")
+    if there is None:
+        return 0
+    return int(at.value("SELECT COALESCE(MAX(version), 0) FROM migrations WHERE part = ?", part))
+
+
+def _make_schema(at: Connection, database: Any) -> None:
+    at.rows("SELECT pg_advisory_xact_lock(?)", APPLICATION)
+    at.run(f'CREATE SCHEMA IF NOT EXISTS "{database.schema}"')
+
+
+__all__ = ["MIGRATIONS", "SCHEMA", "Migration", "migrate"]

@@ -1,0 +1,260 @@
+"""Click logs made into qrels by a stated rule, and marked as such: nobody judged anything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from cranfield.base import counted, entity, listed, record
+from cranfield.data import Origin, Qrels
+from cranfield.errors import CranfieldError, InputError
+from cranfield.io import (
+    DOC,
+    QUERY,
+    Input,
+    Pairs,
+    PathLike,
+    any_id,
+    any_number,
+    column,
+    delimited,
+    display_name,
+    parse_json,
+    wanted,
+)
+from cranfield.qrels_tools.provenance import CLICKS, Provenance, Source
+from cranfield.stats import wilson
+
+Rule = Literal["wilson", "ctr"]
+THRESHOLDS = (0.1, 0.3)
+LEAST_IMPRESSIONS = 10
+COLUMN = CLICKS  # in the second column of the file, which evaluation passes over
+CAUTION = (
+    "Clicks are no judgments: people click what they are shown, and what is ranked high is seen more. A system that "
+    "finds other documents than those that were shown gains nothing by these qrels."
+)
+_CLICKS = ("clicks", "click", "click_count", "clicked", "n_clicks", "num_clicks", "total_clicks")
+_IMPRESSIONS = (
+    "impressions",
+    "impression",
+    "impression_count",
+    "n_impressions",
+    "num_impressions",
+    "views",
+    "view_count",
+    "shown",
+    "exposures",
+)
+_TEXT = ("query_text", "querytext", "search_term", "search_terms", "keywords", "q")
+
+
+@record
+class ClickRule:
+    """How clicks become grades: a grade for each threshold that the click-through rate reaches."""
+
+    rule: Rule = "wilson"
+    thresholds: tuple[float, ...] = THRESHOLDS
+    least: int = LEAST_IMPRESSIONS  # impressions
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if self.rule not in ("wilson", "ctr"):
+            raise CranfieldError(f"rule {self.rule!r} is unknown: expected wilson or ctr.")
+        rising = all(a < b for a, b in zip(self.thresholds, self.thresholds[1:], strict=False))
+        if not self.thresholds or not rising or not all(0 < t <= 1 for t in self.thresholds):
+            shown = ", ".join(f"{t:g}" for t in self.thresholds)
+            raise CranfieldError(f"thresholds {shown}: expected rates above 0 and at most 1, the lowest first.")
+        if self.least < 1:
+            raise CranfieldError(f"least={self.least} is out of range: expected a number of impressions from 1.")
+        if not 0 < self.level < 1:
+            raise CranfieldError(f"level={self.level:g} is out of range: expected a number between 0 and 1.")
+
+    @property
+    def described(self) -> str:
+        """The rule in a sentence."""
+        grades = ", ".join(f"{grade} from {t:g}" for grade, t in enumerate(self.thresholds, 1))
+        few = f"pairs with fewer than {counted(self.least, 'impression')}"
+        if self.rule == "ctr":
+            return f"grade {grades} by the share of impressions that were clicked, else 0; {few} are left out"
+        interval = f"{100 * self.level:g} % Wilson interval"
+        return (
+            f"grade {grades} by the lower end of the {interval} of the share of impressions that were clicked; 0 if "
+            f"the upper end is below {self.thresholds[0]:g}; what is in between is left out, and so are {few}"
+        )
+
+    def grade(self, clicks: float, impressions: float) -> float | None:
+        """The grade of a pair with enough impressions; None if it is undecided.
+
+        >>> ClickRule().grade(60, 100), ClickRule().grade(0, 100), ClickRule().grade(1, 12)
+        (2.0, 0.0, None)
+        """
+        low = high = clicks / impressions
+        if self.rule == "wilson":
+            low, high = wilson(clicks, impressions, self.level)
+        reached = sum(low >= threshold for threshold in self.thresholds)
+        return None if not reached and high >= self.thresholds[0] else float(reached)
+
+
+@entity
+class Clicked:
+    """Qrels made of clicks, with what was left out and why."""
+
+    qrels: Qrels
+    rule: ClickRule
+    source: Source
+    pairs: int  # in the log
+    few: int  # with too few impressions
+    undecided: int
+    notes: tuple[str, ...]
+
+    def provenance(self) -> Provenance:
+        settings = {
+            "rule": self.rule.rule,
+            "thresholds": list(self.rule.thresholds),
+            "least_impressions": self.rule.least,
+            "level": self.rule.level,
+            "pairs": self.pairs,
+            "too_few_impressions": self.few,
+            "undecided": self.undecided,
+        }
+        made_by = "cranfield qrels clicks"
+        return Provenance(made_by, CLICKS, self.rule.described, (self.source,), settings, (CAUTION, *self.notes))
+
+
+def judge_by_clicks(log: PathLike, rule: ClickRule | None = None, topics: Mapping[str, str] | None = None) -> Clicked:
+    """Make qrels of a click log: CSV or TSV with a header, or JSON lines, with query, doc, clicks and impressions.
+
+    Rows of the same query and document are added up. `topics` gives the id of each query's text, where the log has
+    texts; queries that it does not have are left out, and told.
+    """
+    rule = rule or ClickRule()
+    with Input(log) as source:
+        rows = _Rows(topics)
+        for line, record_ in _records(source):
+            rows.add(record_, source.name, line)
+        origin = Origin(source.name, "clicks", "as asked for", source.sha256)
+    rows.check(origin.file)
+    few = undecided = 0
+    queries, docs, grades = list[str](), list[str](), list[float]()
+    for (query, doc), (clicks, impressions) in rows.counts.items():
+        if impressions < rule.least:
+            few += 1
+            continue
+        grade = rule.grade(clicks, impressions)
+        if grade is None:
+            undecided += 1
+            continue
+        queries.append(query)
+        docs.append(doc)
+        grades.append(grade)
+    if not grades:
+        raise InputError(
+            f"no pair is left: {few:,} of {len(rows.counts):,} have fewer than {counted(rule.least, 'impression')}, "
+            f"{undecided:,} are undecided. Lower --min-impressions, or choose --rule ctr.",
+            origin.file,
+        )
+    made = Qrels.from_rows(queries, docs, grades, subtopics=[COLUMN] * len(docs), name=display_name(log), origin=origin)
+    of = Source(display_name(log), origin.file, origin.sha256)
+    return Clicked(made, rule, of, len(rows.counts), few, undecided, tuple(rows.notes()))
+
+
+class _Rows:
+    """Clicks and impressions of every pair, added up."""
+
+    def __init__(self, topics: Mapping[str, str] | None) -> None:
+        self.topics = None if topics is None else _by_text(topics)
+        self.counts: dict[tuple[str, str], tuple[float, float]] = {}
+        self.rows = self.repeated = self.too_many = 0
+        self.unused: dict[str, None] = {}
+        self.unknown: dict[str, int] = {}
+
+    def add(self, row: Mapping[str, Any], file: str, line: int) -> None:
+        try:
+            query = any_id(wanted(row, (*QUERY, *_TEXT), "query"), "query")
+            doc = any_id(wanted(row, (*DOC, "url"), "document"), "document")
+            clicks = _number(wanted(row, _CLICKS, "number of clicks"), "clicks")
+            impressions = _number(wanted(row, _IMPRESSIONS, "number of impressions"), "impressions")
+        except InputError as error:
+            raise InputError(error.message, file, line) from None
+        self.rows += 1
+        used = {column(row, names) for names in ((*QUERY, *_TEXT), (*DOC, "url"), _CLICKS, _IMPRESSIONS)}
+        self.unused |= dict.fromkeys(name for name in row if name not in used)
+        if self.topics is not None:
+            known = self.topics.get(_plain(query))
+            if known is None:
+                self.unknown[query] = self.unknown.get(query, 0) + 1
+                return
+            query = known
+        if clicks > impressions:
+            self.too_many += 1
+            clicks = impressions
+        before = self.counts.get((query, doc))
+        self.repeated += before is not None
+        had = before or (0.0, 0.0)
+        self.counts[query, doc] = (had[0] + clicks, had[1] + impressions)
+
+    def check(self, file: str) -> None:
+        if not self.rows:
+            raise InputError("no row in this log: expected query, doc, clicks and impressions.", file)
+        if not self.counts:
+            raise InputError(f"no query of the log is among the topics; it has {listed(self.unknown, 3)}.", file)
+        if 2 * self.too_many > self.rows:
+            raise InputError(
+                f"{self.too_many:,} of {counted(self.rows, 'row')} have more clicks than impressions: are the two "
+                "columns exchanged?",
+                file,
+            )
+
+    def notes(self) -> Iterator[str]:
+        if self.repeated:
+            yield f"{counted(self.repeated, 'row')} added to an earlier one of the same query and document."
+        if self.too_many:
+            yield f"{counted(self.too_many, 'row')} with more clicks than impressions: counted as clicked every time."
+        if self.unknown:
+            number = counted(len(self.unknown), "query")
+            yield f"{number} of the log left out, not among the topics: {listed(self.unknown, 3)}."
+        if self.unused:
+            yield f"not used: {', '.join(self.unused)}."
+
+
+def _by_text(topics: Mapping[str, str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for id, text in topics.items():
+        if found.setdefault(_plain(text), id) != id:
+            raise InputError(f"topics {found[_plain(text)]!r} and {id!r} have the same text: clicks belong to which?")
+    return found
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split())
+
+
+def _number(value: Any, what: str) -> float:
+    number = any_number(value, what)
+    if number < 0 or not number.is_integer():
+        raise InputError(f"{what} {number:g}: expected a whole number from 0.")
+    return number
+
+
+def _records(source: Input) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Rows as mappings, each with its line: JSON lines, or columns below a header."""
+    lines = [line for line in source.head.split(b"\n") if line.strip() and not line.startswith(b"#")]
+    if not lines:
+        raise InputError("the file is empty, expected a click log: query, doc, clicks, impressions.", source.name)
+    if lines[0].lstrip().startswith(b"{"):
+        yield from _json_lines(source)
+        return
+    yield from delimited(source, "\t" if b"\t" in lines[0] else ",")
+
+
+def _json_lines(source: Input) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    for number, line in source.lines():
+        if not line.strip() or line.startswith(b"#"):
+            continue
+        try:
+            found = parse_json(line)
+            if not isinstance(found, Pairs):
+                raise InputError("expected a JSON object on each line.")
+            yield number, found.record()
+        except InputError as error:
+            raise InputError(error.message, source.name, number) from None

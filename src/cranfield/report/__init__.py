@@ -1,1 +1,0 @@
-"""Values made visible: tables as text, Markdown, LaTeX, CSV and JSON."""

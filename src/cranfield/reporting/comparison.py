@@ -1,0 +1,645 @@
+"""A comparison of systems in every form that `cranfield compare` and `cranfield leaderboard` print."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import math
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from cranfield.base import counted, record
+from cranfield.stats import (
+    CORRECTION_NAMES,
+    POWER,
+    Column,
+    Comparison,
+    Leaderboard,
+    Pair,
+    Standing,
+    SystemScore,
+    claims,
+    needed_topics,
+    p_figure,
+    shown_difference,
+    shown_pairs,
+    warnings,
+)
+from cranfield.stats import names as letter_names
+from cranfield.tables import Cell, Table, dumped, number, render, versions
+
+MOST_SYSTEMS = 20  # with more, small print would make a table too long to read
+MOST_DIFFERENCES = 40  # comparisons listed one by one
+MOST_CLAIMS = 12  # sentences printed; JSON has all
+FORMATS = ("table", "markdown", "latex", "html", "csv", "json")
+
+
+@record
+class View:
+    """How figures are shown."""
+
+    percent: bool = False
+    places: int | None = None
+    full: bool = False  # all small print, comparisons and sentences, however many
+    sentences: bool = True
+
+    def scale(self, column: Column) -> int:
+        return 100 if self.percent and column.is_share else 1
+
+    def decimals(self, column: Column) -> int:
+        if self.places is not None:
+            return self.places
+        return 2 if self.scale(column) == 100 else 4
+
+    def figure(self, column: Column, value: float | None) -> str:
+        return _minus(number(None if value is None else value * self.scale(column), self.decimals(column)))
+
+    def signed(self, column: Column, value: float) -> str:
+        text = self.figure(column, value)
+        return f"+{text}" if value > 0 and _is_something(text) else text
+
+    def interval(self, column: Column, low: float | None, high: float | None) -> str:
+        if low is None or high is None:
+            return render.MISSING
+        return f"[{self.figure(column, low)}, {self.figure(column, high)}]"
+
+
+def _minus(text: str) -> str:
+    """A figure with a minus sign, and none before 0.
+
+    >>> _minus("-0.50"), _minus("-0.00")
+    ('−0.50', '0.00')
+    """
+    return text.replace("-", "−" if _is_something(text) else "")
+
+
+def _is_something(text: str) -> bool:
+    """Whether a figure is other than 0 as it is printed."""
+    return any(char in "123456789" for char in text)
+
+
+def as_text(comparison: Comparison, format: str, view: View, width: int, styled: bool) -> str:
+    """A comparison in one of the formats by name."""
+    if format == "table":
+        return as_table(comparison, view, width, styled)
+    by_name = {"markdown": as_markdown, "latex": as_latex, "html": as_html}
+    return by_name[format](comparison, view) if format in by_name else as_data(comparison, format)
+
+
+def as_data(comparison: Comparison, format: str) -> str:
+    return as_csv(comparison) if format == "csv" else as_json(comparison)
+
+
+def as_table(comparison: Comparison, view: View, width: int, styled: bool) -> str:
+    """For people: the table, what its figures are, each difference, and what may be said of it."""
+    parts = [
+        render.terminal([mean_table(comparison, view)], width, styled),
+        _wrapped([_legend(comparison, view, "text")], width),
+        render.terminal(found, width, styled) if (found := difference_tables(comparison, view)) else "",
+        *(_wrapped(lines, width) for lines in _remarks(comparison, view).values()),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def as_markdown(comparison: Comparison, view: View) -> str:
+    parts = [render.markdown(mean_table(comparison, view)), _legend(comparison, view, "text") + "\n"]
+    parts += [render.markdown(table) for table in difference_tables(comparison, view)]
+    for title, lines in _remarks(comparison, view).items():
+        parts.append(f"**{title}**\n\n" + "".join(f"- {line}\n" for line in lines))
+    return "\n".join(parts)
+
+
+def as_latex(comparison: Comparison, view: View) -> str:
+    parts = [render.latex(mean_table(comparison, view), _legend(comparison, view, "raised"), "tab:comparison")]
+    for i, table in enumerate(difference_tables(comparison, view), 1):
+        # the title goes into the caption
+        parts.append(render.latex(dataclasses.replace(table, title=""), f"{table.title}.", f"tab:differences-{i}"))
+    lines = (line for remarks in _remarks(comparison, view).values() for line in remarks)
+    return "\n".join([*parts, "".join(f"% {line}\n" for line in lines)])
+
+
+def as_html(comparison: Comparison, view: View) -> str:
+    """A page of its own, which opens without a network."""
+    return page("Comparison of systems", html_parts(comparison, view))
+
+
+def html_parts(comparison: Comparison, view: View) -> str:
+    """The tables and sentences, to be put into a page."""
+    parts = [render.html(mean_table(comparison, view), _legend(comparison, view, "raised"))]
+    parts += [render.html(table) for table in difference_tables(comparison, view)]
+    for title, lines in _remarks(comparison, view).items():
+        items = "\n".join(f"<li>{render.escaped(line)}</li>" for line in lines)
+        parts.append(f"<h2>{render.escaped(title)}</h2>\n<ul>\n{items}\n</ul>\n")
+    return "\n".join(parts)
+
+
+def page(title: str, body: str) -> str:
+    return (
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{render.escaped(title)}</title>\n'
+        f'<meta name="viewport" content="width=device-width">\n<style>{_STYLE}</style>\n</head>\n<body>\n'
+        f"<h1>{render.escaped(title)}</h1>\n{body}</body>\n</html>\n"
+    )
+
+
+_STYLE = (
+    ":root{color-scheme:light dark}body{font:16px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:75rem;"
+    "padding:0 1rem}table{border-collapse:collapse;display:block;overflow-x:auto;font-variant-numeric:tabular-nums;"
+    "margin:1.5rem 0}caption{text-align:left;caption-side:bottom;max-width:70ch;padding-top:.5rem}"
+    "th,td{padding:.2rem .75rem;text-align:right;vertical-align:top}th[scope=row],th:first-child{text-align:left}"
+    "thead{border-bottom:1px solid}tbody tr{border-top:1px solid #8884}small{opacity:.8}"
+    "sup,sub{line-height:0}li{max-width:75ch}"
+)
+
+
+def remarks(comparison: Comparison, view: View) -> list[str]:
+    """Everything that is said of a comparison, as lines."""
+    found = [line for lines in _remarks(comparison, view).values() for line in lines]
+    return [_legend(comparison, view, "text"), *found]
+
+
+def _remarks(comparison: Comparison, view: View) -> dict[str, list[str]]:
+    """Sentences by what they are: claims, warnings, notes."""
+    said = sentences(comparison, view) if view.sentences else []
+    warned = [f"Warning: {warning}" for warning in _warnings(comparison, view)]
+    kinds = {"What may be said": said, "Warnings": warned, "Notes": list(comparison.notes)}
+    return {title: lines for title, lines in kinds.items() if lines}
+
+
+def _warnings(comparison: Comparison, view: View) -> list[str]:
+    """What speaks against the figures, in the figures of the table."""
+    if not view.percent:
+        return list(comparison.warnings)
+    return list(warnings(comparison.tables, comparison.columns, comparison.references, percent=True))
+
+
+def sentences(comparison: Comparison, view: View) -> list[str]:
+    """What may be claimed; of many sentences, those about the first measure of each collection."""
+    found = list(claims(comparison.tables, comparison.columns, comparison.references, view.percent))
+    if view.full or len(found) <= MOST_CLAIMS:
+        return [claim.text for claim in found]
+    first = {column.collection: column.label for column in reversed(comparison.columns) if column.scored.is_quality}
+    kept = [claim for claim in found if claim.measure in ("", first.get(claim.collection, ""))]
+    shown = [claim.text for claim in kept[:MOST_CLAIMS]]
+    return [*shown, f"{counted(len(found) - len(shown), 'sentence')} more with --full, or in --format json."]
+
+
+def mean_table(comparison: Comparison, view: View) -> Table:
+    """A system a row, a measure a column: means, the best in bold, marks for significant differences."""
+    small = view.full or len(comparison.systems) <= MOST_SYSTEMS
+    columns = [_mean_column(comparison, column, view, small) for column in comparison.columns]
+    header = [column.label for column in comparison.columns]
+    groups = [column.collection for column in comparison.columns]
+    several = len(comparison.collections) > 1
+    if several:
+        for label in comparison.measures:
+            columns.append(_collection_column(comparison, label, view))
+            header.append(label)
+            groups.append("mean of collections")
+    for collection, shares in _judged_columns(comparison).items():
+        columns.append(shares)
+        header.append("Judged@10")
+        groups.append(collection)
+    names = [Cell(_name(comparison, system)) for system in comparison.systems]
+    rows = tuple((name, *(column[i] for column in columns)) for i, name in enumerate(names))
+    return Table("", ("System", *header), rows, ("", *groups) if several else ())
+
+
+def _name(comparison: Comparison, system: str) -> str:
+    """A system, with its letter if it is a reference."""
+    letter = _letters(comparison).get(system)
+    return f"{system} ({letter})" if letter else system
+
+
+def _letters(comparison: Comparison) -> dict[str, str]:
+    """The letter of each reference."""
+    return dict(zip(comparison.references, letter_names(len(comparison.references)), strict=True))
+
+
+def _mean_column(comparison: Comparison, column: Column, view: View, small: bool) -> list[Cell]:
+    texts = {score.name: view.figure(column, score.mean) for score in column.systems}
+    # what looks equal is marked alike
+    best = {texts[score.name] for score in column.systems if score.is_best}
+    cells = []
+    for system in comparison.systems:
+        if system not in texts:
+            cells.append(Cell(render.MISSING))
+            continue
+        score = column.systems[column.names.index(system)]
+        up, down = _marks(comparison, column, score)
+        plain = up if not comparison.references else f"{'↑' if up else ''}{up}{'↓' if down else ''}{down}"
+        below = _small(comparison, column, score, view) if small else ""
+        cells.append(Cell(texts[system], texts[system] in best, below, plain, up, down))
+    return cells
+
+
+def _marks(comparison: Comparison, column: Column, score: SystemScore) -> tuple[str, str]:
+    """Letters of the references that a system is better than, and of those that it is worse than."""
+    if not comparison.references:
+        return _parted(score.letters), ""
+    found: dict[str, list[str]] = {"better": [], "worse": [], "undecided": []}
+    letters = _letters(comparison)
+    for reference, letter in letters.items():
+        if reference != score.name and column.has(score.name, reference):
+            found[column.verdict(score.name, reference)].append(letter)
+    # aa and a, a must not look alike
+    between = "," if any(len(letter) > 1 for letter in letters.values()) else ""
+    return between.join(found["better"]), between.join(found["worse"])
+
+
+def _parted(letters: str) -> str:
+    """Letters that are parted by spaces, which vanish in superscripts, by commas.
+
+    >>> _parted("a aa"), _parted("ab")
+    ('a,aa', 'ab')
+    """
+    return letters.replace(" ", ",")
+
+
+def _small(comparison: Comparison, column: Column, score: SystemScore, view: View) -> str:
+    """The interval of a mean; effect size, and topics won, tied and lost, against each reference or the best."""
+    lines = []
+    if score.low is not None and score.high is not None:
+        lines.append(f"±{view.figure(column, (score.high - score.low) / 2)}")
+    letters = _letters(comparison)
+    others = comparison.references or ((column.names[column.best[0]],) if column.best else ())
+    for other in others:
+        if other != score.name and column.has(score.name, other):
+            who = f"{letters[other]}: " if len(others) > 1 else ""
+            lines.append(who + _effect(column.pair(score.name, other)))
+        elif len(others) > 1:
+            lines.append(f"{letters[other]}: {render.MISSING}")
+    return "\n".join(lines)
+
+
+def _effect(pair: Pair) -> str:
+    effect = pair.effect
+    return f"g {_standardised(effect.hedges_g)}, {_wins(pair)}"
+
+
+def _wins(pair: Pair) -> str:
+    """Topics won, tied and lost."""
+    counts = (pair.effect.wins, pair.effect.ties, pair.effect.losses)
+    return "/".join(f"{n:,}" if n >= 10_000 else str(n) for n in counts)
+
+
+def _standardised(value: float | None) -> str:
+    return _minus(number(value, 2))
+
+
+def _collection_column(comparison: Comparison, label: str, view: View) -> list[Cell]:
+    """The mean over collections of each system, the best among those that are on all of them in bold."""
+    column = comparison.column(label)
+    found = [comparison.collection_mean(system, label) for system in comparison.systems]
+    texts = [view.figure(column, None if one is None else one.mean) for one in found]
+    whole = [(one.mean, text) for one, text in zip(found, texts, strict=True) if one and one.present == one.collections]
+    pick = max if column.scored.more_is_better else min
+    best = pick(whole)[1] if len(whole) > 1 and column.scored.is_quality else None
+    return [
+        Cell(text, one is not None and one.present == one.collections and text == best, _present(one))
+        for one, text in zip(found, texts, strict=True)
+    ]
+
+
+def _present(mean: Any) -> str:
+    return "" if mean is None or mean.present == mean.collections else f"{mean.present} of {mean.collections}"
+
+
+def _judged_columns(comparison: Comparison) -> dict[str, list[Cell]]:
+    """The judged share of the top ten of each system, for each collection whose runs are at hand."""
+    found = {}
+    for collection, table in comparison.tables.items():
+        if table.has_runs:
+            shares = {run: table.judged_share(run) for run in table.runs}
+            found[collection] = [Cell(_percent(shares.get(system))) for system in comparison.systems]
+    return found
+
+
+def _percent(share: float | None) -> str:
+    return render.MISSING if share is None else f"{100 * share:.1f} %"
+
+
+def _legend(comparison: Comparison, view: View, marks: str) -> str:
+    """The caption, and what the marks of a table mean."""
+    said = [comparison.caption, "Best in bold." if marks == "raised" else "Best in bold or with *."]
+    if comparison.references and any(column.tested for column in comparison.columns):
+        letters = _letters(comparison)
+        first = next(iter(letters.values()))
+        raised = (f"Superscript {first}", f"subscript {first}")
+        up, down = raised if marks == "raised" else (f"↑{first}", f"↓{first}")
+        of = ", ".join(f"{letter} = {name}" for name, letter in letters.items())
+        said.append(f"{up} marks a significant gain over {first}, {down} a significant loss, by this test ({of}).")
+        against = "each of them" if len(letters) > 1 else next(iter(letters))
+    else:
+        against = "the best"
+        if any(column.letters for column in comparison.columns):
+            said.append("Systems that share a letter do not differ significantly by this test.")
+    if view.full or len(comparison.systems) <= MOST_SYSTEMS:
+        said.append(f"Small: ± half an interval; Hedges' g and W/T/L against {against}.")
+    said += _scale(comparison, view)
+    if len(comparison.collections) > 1:
+        said.append("Means of collections are over those that a system was evaluated on.")
+    return " ".join(said)
+
+
+def _scale(comparison: Comparison, view: View) -> list[str]:
+    return ["Shares × 100."] if any(view.scale(column) == 100 for column in comparison.columns) else []
+
+
+def difference_tables(comparison: Comparison, view: View) -> list[Table]:
+    """Each difference with its interval and p, measure by measure; none where there are too many to read."""
+    listed = [(column, shown_pairs(column, comparison.references)) for column in comparison.columns]
+    if not view.full and sum(len(pairs) for _, pairs in listed) > MOST_DIFFERENCES:
+        return []
+    return [
+        _difference_table(comparison, column, system, others, view)
+        for column, pairs in listed
+        for system, others in _by_reference(comparison, pairs).items()
+    ]
+
+
+def _by_reference(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    """The systems compared with each reference; where all pairs are compared, with the best system."""
+    found: dict[str, list[str]] = {}
+    for system, reference in pairs:
+        one, other = (reference, system) if comparison.references else (system, reference)
+        found.setdefault(one, []).append(other)
+    return found
+
+
+def _difference_table(
+    comparison: Comparison, column: Column, reference: str, systems: Sequence[str], view: View
+) -> Table:
+    design = column.design
+    corrected = "p" if column.family <= 1 or design.is_tukey else f"p ({_correction_name(design.correction)})"
+    beside = {"tukey": "randomised", "tukey-two-way": "two-way"}.get(design.beside, design.beside)
+    header = (
+        "System",
+        "Difference",
+        f"{100 * design.level:g} % interval",
+        "d_z",
+        "g",
+        "W/T/L",
+        corrected,
+        f"({beside})",
+        "Relative",
+    )
+    rows = tuple(_difference_row(column, column.pair(system, reference), view) for system in systems)
+    mean = view.figure(column, column.means[column.names.index(reference)])
+    best = "" if comparison.references else ", the best,"
+    return Table(f"{column.title} against {_name(comparison, reference)}{best} with {mean}", header, rows)
+
+
+def _correction_name(correction: str) -> str:
+    return "uncorrected" if correction == "none" else CORRECTION_NAMES[correction]
+
+
+def _difference_row(column: Column, pair: Pair, view: View) -> tuple[Cell, ...]:
+    effect = pair.effect
+    relative = effect.relative_change
+    return (
+        Cell(pair.system),
+        Cell(view.signed(column, pair.difference)),
+        Cell(view.interval(column, pair.low, pair.high)),
+        Cell(_standardised(effect.d_z)),
+        Cell(_standardised(effect.hedges_g)),
+        Cell(_wins(pair)),
+        Cell(p_figure(pair.p_adjusted)),
+        Cell(p_figure(pair.p_beside_adjusted)),
+        Cell(render.MISSING if relative is None else _relative(relative)),
+    )
+
+
+def _relative(share: float) -> str:
+    text = f"{100 * share:+,.1f} %"
+    return _minus(text) if _is_something(text) else text.lstrip("+-")
+
+
+def as_csv(comparison: Comparison) -> str:
+    """A line for each system on each measure, then one for each comparison, in full precision."""
+    fields = ("collection", "measure", "system", "n", "mean", "low", "high", "judged_top_10", "best", "letters")
+    lines = (
+        {"collection": column.collection, "measure": column.label} | _system_record(score)
+        for column in comparison.columns
+        for score in column.systems
+    )
+    pairs = [{k: v for k, v in _pair_record(pair).items() if k != "note"} for pair in comparison.pairs]
+    names = [*fields, *(name for name in (pairs[0] if pairs else {}) if name not in fields)]
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, names, lineterminator="\n", restval="")
+    writer.writeheader()
+    for line in (*lines, *pairs):
+        writer.writerow({name: "" if value is None else value for name, value in _finite(line).items()})
+    return out.getvalue()
+
+
+def as_json(comparison: Comparison) -> str:
+    """Everything, in full precision."""
+    design = comparison.design
+    content: dict[str, Any] = {
+        "caption": comparison.caption,
+        "design": dataclasses.asdict(design) | {"method": design.method, "level": design.level, "power": POWER},
+        "references": list(comparison.references),
+        "systems": list(comparison.systems),
+        "collections": [_collection_record(comparison, name) for name in comparison.collections],
+        "columns": [_column_record(column) for column in comparison.columns],
+        "claims": [dataclasses.asdict(claim) for claim in comparison.claims],
+        "warnings": list(comparison.warnings),
+        "notes": list(comparison.notes),
+        "versions": versions("numpy", "scipy"),
+    }
+    if len(comparison.collections) > 1:
+        content["means_of_collections"] = [
+            dataclasses.asdict(mean)
+            for label in comparison.measures
+            for system in comparison.systems
+            if (mean := comparison.collection_mean(system, label)) is not None
+        ]
+    return _dumped(content)
+
+
+def _dumped(content: Mapping[str, Any]) -> str:
+    return dumped(_finite(content))
+
+
+def _finite(value: Any) -> Any:
+    """The same with None for what JSON cannot hold: t is infinite where differences do not vary."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {str(key): _finite(own) for key, own in value.items()}
+    return [_finite(own) for own in value] if isinstance(value, (list, tuple)) else value
+
+
+def _collection_record(comparison: Comparison, name: str) -> dict[str, Any]:
+    table = comparison.tables[name]
+    return {
+        "name": name,
+        "systems": list(table.runs),
+        "topics": len(table.queries),
+        "conventions": {} if table.scores is None else dict(table.scores.conventions),
+        "inputs": [origin.as_record() for origin in table.origins],
+    }
+
+
+def _column_record(column: Column) -> dict[str, Any]:
+    return {
+        "collection": column.collection,
+        "measure": column.label,
+        "more_is_better": column.scored.more_is_better,
+        "n": column.n,
+        "topics": list(column.queries),
+        "left_out": list(column.dropped),
+        "method_note": " ".join(text for text in (column.note, column.remark) if text),
+        "family": column.family,
+        **_done_record(column),
+        "systems": [_system_record(score) for score in column.systems],
+        "pairs": [_pair_record(pair) for pair in column.pairs],
+    }
+
+
+def _done_record(column: Column) -> dict[str, Any]:
+    """What the method did with a column; None for what it does not have."""
+    return {name: column.details.get(name) for name in ("exact", "resamples", "seed", "V_E", "df", "critical")}
+
+
+def _system_record(score: SystemScore) -> dict[str, Any]:
+    found = dataclasses.asdict(score)
+    renamed = {"name": "system", "judged": "judged_top_10", "is_best": "best"}
+    return {renamed.get(name, name): value for name, value in found.items()}
+
+
+def _pair_record(pair: Pair) -> dict[str, Any]:
+    """All of a comparison on one level."""
+    found = dataclasses.asdict(pair)
+    effect = found.pop("effect")
+    # the difference, n and the interval are those of the test; Student's interval stands beside
+    for name in ("n", "difference", "note", "details"):
+        effect.pop(name)
+    effect = {{"low": "t_low", "high": "t_high"}.get(name, name): value for name, value in effect.items()}
+    renamed = {"mean_a": "mean", "mean_b": "reference_mean", "sd": "sd_of_differences"}
+    effect = {renamed.get(name, name): value for name, value in effect.items()}
+    renamed = {"low": "difference_low", "high": "difference_high"}
+    found = {renamed.get(name, name): value for name, value in found.items()}
+    found["significant"], found["verdict"] = pair.is_significant, pair.verdict
+    found["topics_needed"], found["smallest_difference"] = needed_topics(pair), shown_difference(pair)
+    return found | effect
+
+
+def _wrapped(lines: Sequence[str], width: int) -> str:
+    return "".join(f"{part}\n" for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False) or [""])
+
+
+def leaderboard_table(board: Leaderboard, view: View) -> Table:
+    """A system a row, best first: its rank, and its mean with interval and rank on each split."""
+    splits = board.comparison.columns
+    several = len(splits) > 1
+    header = ["Rank", "System"]
+    header += ["Mean"] if several else []
+    header += [column.collection or column.label for column in splits]
+    rows = tuple(tuple(_standing_cells(board, standing, view)) for standing in board.standings)
+    return Table("", tuple(header), rows, names=2)
+
+
+def _standing_cells(board: Leaderboard, standing: Standing, view: View) -> Iterator[Cell]:
+    splits = board.comparison.columns
+    yield Cell(render.MISSING if standing.rank is None else str(standing.rank))
+    yield Cell(standing.system)
+    if len(splits) > 1:
+        present = "" if standing.present == len(splits) else f"{standing.present} of {len(splits)}"
+        yield Cell(view.figure(splits[0], standing.mean), standing.rank == 1 and board.by is None, present)
+    for column, rank in zip(splits, standing.ranks, strict=True):
+        if rank is None:
+            yield Cell(render.MISSING)
+            continue
+        score = column.systems[column.names.index(standing.system)]
+        half = (
+            "" if score.low is None or score.high is None else f"±{view.figure(column, (score.high - score.low) / 2)}"
+        )
+        place = f"{half} #{rank}".strip() if len(splits) > 1 else half
+        yield Cell(
+            view.figure(column, score.mean), score.is_best, place, _parted(score.letters), _parted(score.letters)
+        )
+
+
+def leaderboard_text(board: Leaderboard, format: str, view: View, width: int, styled: bool) -> str:
+    """A leaderboard in one of the formats by name."""
+    if format == "csv":
+        return _leaderboard_csv(board)
+    if format == "json":
+        return _leaderboard_json(board)
+    table, legend = leaderboard_table(board, view), _board_legend(board, view, format)
+    lines = [*(f"Warning: {warning}" for warning in _warnings(board.comparison, view)), *board.comparison.notes]
+    if format == "table":
+        return render.terminal([table], width, styled) + "\n" + _wrapped([legend, *lines], width)
+    if format == "markdown":
+        return render.markdown(table) + f"\n{legend}\n\n" + "".join(f"- {line}\n" for line in lines)
+    if format == "latex":
+        return render.latex(table, legend, "tab:leaderboard") + "".join(f"% {line}\n" for line in lines)
+    items = "\n".join(f"<li>{render.escaped(line)}</li>" for line in lines)
+    return page(f"Leaderboard by {board.measure}", render.html(table, legend) + f"<ul>\n{items}\n</ul>\n")
+
+
+def _board_legend(board: Leaderboard, view: View, format: str) -> str:
+    splits = board.comparison.columns
+    by = f"on {board.by}" if board.by else "of the means over all splits" if len(splits) > 1 else "of the mean"
+    order = "highest first" if splits[0].scored.more_is_better else "lowest first"
+    best = "Best in bold." if format in ("latex", "html") else "Best in bold or with *."
+    said = [f"{board.measure}: rank {by}, {order}; equal means share a rank.", board.comparison.board_caption, best]
+    if any(column.letters for column in splits):
+        said.append("Systems that share a letter do not differ significantly by this test.")
+    if any(standing.rank is None for standing in board.standings):
+        said.append("A system that lacks a split has no rank; its mean is over the splits it has.")
+    return " ".join([*said, *_scale(board.comparison, view)])
+
+
+def _standing_record(board: Leaderboard, standing: Standing) -> dict[str, Any]:
+    splits = []
+    for column, rank in zip(board.comparison.columns, standing.ranks, strict=True):
+        if rank is not None:
+            score = column.systems[column.names.index(standing.system)]
+            splits.append({"split": column.collection, "rank": rank} | _system_record(score))
+    return {"rank": standing.rank, "system": standing.system, "mean": standing.mean, "splits": splits}
+
+
+def _leaderboard_json(board: Leaderboard) -> str:
+    comparison = board.comparison
+    content = {
+        "measure": board.measure,
+        "ranked_by": board.by,
+        "caption": comparison.board_caption,
+        "leaderboard": [_standing_record(board, standing) for standing in board.standings],
+        "collections": [_collection_record(comparison, name) for name in comparison.collections],
+        "warnings": list(comparison.warnings),
+        "notes": list(comparison.notes),
+        "versions": versions("numpy", "scipy"),
+    }
+    return _dumped(content)
+
+
+def _leaderboard_csv(board: Leaderboard) -> str:
+    """A line for each system on each split."""
+    names = [
+        "rank",
+        "system",
+        "mean",
+        "split",
+        "split_rank",
+        "split_mean",
+        "low",
+        "high",
+        "n",
+        "judged_top_10",
+        "letters",
+    ]
+    out = io.StringIO(newline="")
+    writer = csv.DictWriter(out, names, lineterminator="\n", restval="", extrasaction="ignore")
+    writer.writeheader()
+    for standing in board.standings:
+        record = _standing_record(board, standing)
+        for split in record["splits"]:
+            line = split | {"split_rank": split["rank"], "split_mean": split["mean"]}
+            line |= {"rank": record["rank"], "system": record["system"], "mean": record["mean"]}
+            writer.writerow({name: "" if value is None else value for name, value in line.items()})
+    return out.getvalue()

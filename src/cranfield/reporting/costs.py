@@ -1,0 +1,318 @@
+"""What systems cost, as `cranfield bench --format json` wrote it, beside the runs that they belong to."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import field
+from pathlib import PurePath
+from typing import Any
+
+from cranfield.base import counted, record
+from cranfield.errors import InputError
+from cranfield.evaluation import RunScores, Scores
+from cranfield.io import Input, PathLike
+from cranfield.lab import PERCENTILES, Figure
+
+EXPECTED = "expected what `cranfield bench --format json` writes"
+
+
+@record
+class Cost:
+    """What one system takes: latencies in ms by percentile, queries a second by clients, bytes of its index."""
+
+    system: str
+    kind: str = ""
+    latency: Mapping[int, Figure] = field(default_factory=dict)
+    at_rate: Mapping[int, Figure] = field(default_factory=dict)
+    throughput: Mapping[int, float] = field(default_factory=dict)
+    index_bytes: int | None = None
+    documents: int | None = None
+    joules: float | None = None  # a search
+    errors: int = 0  # searches without an answer
+    first_error: str = ""
+
+    @property
+    def best_throughput(self) -> tuple[float, int] | None:
+        """The most queries a second, and by how many clients."""
+        return max(((rate, clients) for clients, rate in self.throughput.items()), default=None)
+
+
+@record
+class Costs:
+    """Everything that was measured, and on what."""
+
+    systems: tuple[Cost, ...]
+    file: str = ""
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    load: Mapping[str, Any] = field(default_factory=dict)
+    queries: int = 0
+    indexings: tuple[Mapping[str, Any], ...] = ()
+    energy: str = ""  # what is to be known of it
+    unmeasured: Mapping[str, str] = field(default_factory=dict)  # systems that have no costs, and why
+    notes: tuple[str, ...] = ()
+
+    def of_runs(self, scores: Scores) -> list[Cost | None]:
+        """The costs of each run: those of the system that has its name, with or without an ending, or else its tag."""
+        known = {cost.system: cost for cost in self.systems}
+        found: dict[int, str] = {}
+        for called in (_name, _stem, _tag):
+            free = [i for i in range(len(scores.runs)) if i not in found]
+            if not set(known) - set(found.values()):
+                break
+            names = {i: called(scores.runs[i]) for i in free}
+            claims = Counter(names.values())
+            # a name that two runs could go by tells neither
+            found |= {i: n for i, n in names.items() if n in known and claims[n] == 1 and n not in found.values()}
+        return [known.get(found.get(i, "")) for i in range(len(scores.runs))]
+
+    def without_run(self, scores: Scores) -> list[str]:
+        """The systems that were measured and are none of the runs."""
+        found = {cost.system for cost in self.of_runs(scores) if cost is not None}
+        return [cost.system for cost in self.systems if cost.system not in found]
+
+
+def _name(run: RunScores) -> str:
+    return run.name
+
+
+def _stem(run: RunScores) -> str:
+    return PurePath(run.name.removesuffix(".gz")).stem
+
+
+def _tag(run: RunScores) -> str:
+    return run.judged.sources.run.tag or ""
+
+
+def read_costs(path: PathLike) -> Costs:
+    """What `cranfield bench --format json` wrote."""
+    with Input(path) as source:
+        name = source.name
+        text = b"".join(line for _, line in source.lines())
+    try:
+        content = json.loads(text)
+    except ValueError:
+        raise InputError(f"this is no JSON: {EXPECTED}.", name) from None
+    return _Reader(name).costs(content)
+
+
+class _Reader:
+    """Reads the content of a file; what is wrong is told with its place."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def wrong(self, where: str, found: str) -> InputError:
+        return InputError(f"{where} {found}: {EXPECTED}.", self.file)
+
+    def costs(self, content: Any) -> Costs:
+        if not isinstance(content, dict) or not isinstance(content.get("latency"), list):
+            raise InputError(f"there is no list of latencies in it: {EXPECTED}.", self.file)
+        latency = self.summaries(content, "latency")
+        at_rate = self.summaries(content, "latency_at_rate")
+        rates = self.throughput(content)
+        about = {str(entry["system"]): entry for entry in self.entries(content, "systems")}
+        names = dict.fromkeys((*about, *latency, *at_rate, *rates))
+        if not names:
+            raise InputError(f"no system was measured in it: {EXPECTED}.", self.file)
+        indexings = self.tables(content, "indexings") or [each for each in [self.table(content, "indexing")] if each]
+        energy = self.table(content, "energy") or {}
+        joules = {str(use["system"]): self.number(use, "joules_per_search") for use in self.entries(energy, "systems")}
+        # where systems are not told apart, they all search the index that was measured
+        shared = None if about or not indexings else indexings[0].get("index_bytes")
+        made = [
+            Cost(
+                system=name,
+                kind=str(about.get(name, {}).get("kind") or ""),
+                latency=latency.get(name, {}),
+                at_rate=at_rate.get(name, {}),
+                throughput=rates.get(name, {}),
+                index_bytes=self.whole(about.get(name, {"index_bytes": shared}), "index_bytes"),
+                documents=self.whole(about.get(name, {}), "documents"),
+                joules=joules.get(name),
+                errors=self.whole(about.get(name, {}), "errors") or 0,
+                first_error=str(about.get(name, {}).get("first_error") or ""),
+            )
+            for name in names
+        ]
+        return Costs(
+            tuple(made),
+            self.file,
+            self.table(content, "machine") or {},
+            self.table(content, "load") or {},
+            self.whole(content, "queries") or 0,
+            tuple(indexings),
+            str(energy.get("note") or ""),
+            {str(name): str(why) for name, why in (self.table(content, "unmeasured") or {}).items()},
+            tuple(str(note) for note in content.get("notes") or ()),
+        )
+
+    def summaries(self, content: Mapping[str, Any], key: str) -> dict[str, dict[int, Figure]]:
+        found = {}
+        for entry in self.entries(content, key):
+            figures = {p: self.figure(entry, f"p{p}") for p in PERCENTILES if f"p{p}" in entry}
+            found[str(entry["system"])] = figures
+        return found
+
+    def throughput(self, content: Mapping[str, Any]) -> dict[str, dict[int, float]]:
+        found: dict[str, dict[int, float]] = {}
+        for entry in self.entries(content, "throughput"):
+            clients, rate = self.whole(entry, "clients"), self.number(entry, "queries_per_second")
+            if clients is not None and rate is not None:
+                found.setdefault(str(entry["system"]), {})[clients] = rate
+        return found
+
+    def entries(self, content: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+        """A list of tables that each name a system."""
+        found = content.get(key) or []
+        if not isinstance(found, list) or not all(isinstance(one, dict) and one.get("system") for one in found):
+            raise self.wrong(f"{key!r}", "is no list of systems")
+        return found
+
+    def tables(self, content: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+        found = content.get(key) or []
+        if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
+            raise self.wrong(f"{key!r}", "is no list of tables")
+        return found
+
+    def table(self, content: Mapping[str, Any], key: str) -> dict[str, Any] | None:
+        found = content.get(key)
+        if found is not None and not isinstance(found, dict):
+            raise self.wrong(f"{key!r}", "is no table")
+        return found
+
+    def figure(self, entry: Mapping[str, Any], key: str) -> Figure:
+        found = entry[key] if isinstance(entry[key], dict) else {"value": entry[key]}
+        value, low, high = (self.number(found, part) for part in ("value", "low", "high"))
+        if value is None:
+            raise self.wrong(f"{key} of {entry['system']!r}", "has no value")
+        return Figure(value, low, high)
+
+    def number(self, entry: Mapping[str, Any], key: str) -> float | None:
+        found = entry.get(key)
+        if found is None:
+            return None
+        if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found) or found < 0:
+            raise self.wrong(f"{key!r}", f"is {found!r}, not a number from 0")
+        return float(found)
+
+    def whole(self, entry: Mapping[str, Any], key: str) -> int | None:
+        found = self.number(entry, key)
+        return None if found is None else int(found)
+
+
+# In words
+
+
+def milliseconds(value: float) -> str:
+    """A time to three digits or so.
+
+    >>> milliseconds(0.1234), milliseconds(12.34), milliseconds(1234.5)
+    ('0.123', '12.3', '1,234')
+    """
+    places = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
+    return f"{value:,.{places}f}"
+
+
+def size(count: int) -> str:
+    """Bytes as people say them.
+
+    >>> size(950), size(123_456), size(2_340_000_000)
+    ('950 bytes', '123 kB', '2.34 GB')
+    """
+    for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
+        if count >= scale:
+            return f"{count / scale:.3g} {unit}" if count < 999.5 * scale else f"{count / scale:,.0f} {unit}"
+    return counted(count, "byte")
+
+
+def machine_facts(costs: Costs) -> list[tuple[str, str]]:
+    """The machine that it was measured on, by name."""
+    machine = dict(costs.machine)
+    memory = machine.pop("memory_bytes", None)
+    facts = {
+        "Processor": machine.pop("processor", ""),
+        "Cores": machine.pop("cores", ""),
+        "Memory": f"{memory / 1e9:.0f} GB" if isinstance(memory, int) else "",
+        "System": machine.pop("system", ""),
+        # whatever else there is are versions
+        "Software": ", ".join(_versions(machine)),
+    }
+    return [(name, str(fact)) for name, fact in facts.items() if fact]
+
+
+def _versions(given: Mapping[str, Any]) -> Iterator[str]:
+    for name, version in given.items():
+        if isinstance(version, dict):
+            yield from (each for each in _versions(version) if each.split(" ")[0] not in ("embedded", *given))
+        elif version:
+            yield f"{name} {version}"
+
+
+def how_measured(costs: Costs) -> list[str]:
+    """How latencies and throughput were measured, in sentences."""
+    load = costs.load
+    said = []
+    if {"repetitions", "warm_up"} <= set(load) and costs.machine:
+        times, warm_up = counted(int(load["repetitions"]), "time"), counted(int(load["warm_up"]), "repetition")
+        said.append(
+            f"Each of {counted(costs.queries, 'query')} was asked {times}, one after the other and in random order, "
+            f"after {warm_up} that did not count."
+        )
+    elif costs.queries:
+        said.append(f"Latencies of {counted(costs.queries, 'query')}, measured elsewhere.")
+    said.append("The 95 % intervals are from resampling queries.")
+    if any(cost.throughput for cost in costs.systems) and load.get("seconds"):
+        seconds = f"{float(load['seconds']):g} s"
+        said.append(f"The throughput is the most that any number of clients got, each at work for {seconds}.")
+    if load.get("rate") and any(cost.at_rate for cost in costs.systems):
+        rate = f"{float(load['rate']):g} queries a second"
+        said.append(f"At {rate} the time counts from when a query was due, not from when it was sent.")
+    return said
+
+
+def indexing_said(costs: Costs) -> list[str]:
+    """What indexing took, a sentence for each engine."""
+    return [text for each in costs.indexings if (text := _indexing_said(each, len(costs.indexings) > 1))]
+
+
+def _indexing_said(found: Mapping[str, Any], several: bool) -> str:
+    cost = found.get("cost") or {}
+    if not {"documents", "documents_per_second"} <= set(found) or not {"wall", "cpu", "memory"} <= set(cost):
+        return ""
+    rate = f"{float(found['documents_per_second']):,.0f} documents a second"
+    by = f" by {found['engine']}" if several and found.get("engine") else ""
+    return (
+        f"Indexing {counted(int(found['documents']), 'document')}{by} took {float(cost['wall']):.2f} s "
+        f"({float(cost['cpu']):.2f} s of processor, {rate}) and "
+        f"{size(int(cost['memory']))} of memory{_index_said(found)}."
+    )
+
+
+def _index_said(found: Mapping[str, Any]) -> str:
+    """How large the index is, where an engine tells."""
+    if not found.get("index_bytes"):
+        return ""
+    ratio = f", {float(found['ratio_to_text']):.2f} times the text" if found.get("ratio_to_text") else ""
+    return f"; the index has {size(int(found['index_bytes']))}{ratio}"
+
+
+def not_told(costs: Costs, scores: Scores, shown: Sequence[str]) -> list[str]:
+    """Which runs have no costs, and which systems that were measured have no run; `shown` are the names of runs."""
+    found = costs.of_runs(scores)
+    said = []
+    without = [i for i, cost in enumerate(found) if cost is None]
+    if without:
+        reasons = {i: costs.unmeasured.get(scores.runs[i].name, "") for i in without}
+        names = ", ".join(f"{shown[i]} ({reasons[i]})" if reasons[i] else shown[i] for i in without)
+        said.append(f"No costs were measured of {names}.")
+    others = costs.without_run(scores)
+    if others:
+        said.append(f"Measured, but none of the runs by name or tag: {', '.join(others)}.")
+    for cost in costs.systems:
+        if cost.errors:
+            why = f": {cost.first_error}" if cost.first_error else ""
+            said.append(f"{cost.system} left {cost.errors:,} searches without an answer{why}.")
+    return said

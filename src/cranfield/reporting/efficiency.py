@@ -1,0 +1,290 @@
+"""What systems cost, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from cranfield.base import counted, listed
+from cranfield.lab import (
+    PERCENTILES,
+    Account,
+    Bench,
+    Energy,
+    Figure,
+    Indexing,
+    Ratio,
+    Summary,
+    Throughput,
+    Use,
+    as_record,
+)
+from cranfield.tables import MISSING, Cell, Table, dumped, render
+
+FEW = 5  # searches beyond a percentile that make its interval rough
+NO_COUNTERS = (
+    "No counter of energy can be read here: the machine has none, a virtual machine does not show them, or only an "
+    "administrator may read them."
+)
+WHOLE_MACHINE = "Energy is that of the whole machine, whatever else it does; of a server elsewhere it is not seen."
+
+
+def as_text(bench: Bench, width: int, styled: bool) -> str:
+    """Latencies, throughput, indexing, energy, and in sentences what they rest on."""
+    parts = []
+    if bench.closed:
+        parts.append(_latencies("latency in ms, one query at a time", bench.closed))
+    if bench.opened:
+        title = f"latency in ms at {bench.load.rate:g} queries a second, from when each was due"
+        parts.append(_latencies(title, bench.opened))
+    if bench.cold:
+        parts.append(_cold(bench))
+    if bench.throughputs:
+        parts.append(_throughput(bench))
+    if any(one.kind != "file" for one in bench.systems):
+        parts.append(_systems(bench.systems))
+    if bench.indexings:
+        parts.append(_indexing(bench.indexings))
+    if bench.energy is not None and bench.energy.counters:
+        parts.append(_energy(bench.energy))
+    shown = render.terminal(parts, width, styled) + "\n" if parts else ""
+    return shown + "\n".join(sentences(bench)) + "\n"
+
+
+def sentences(bench: Bench) -> list[str]:
+    """Which system is faster by how much, what went wrong, how it was measured, and on what."""
+    lines = [_ratio(ratio) for ratio in bench.ratios]
+    lines += [_failed(one) for one in bench.systems if one.errors]
+    lines += [*bench.notes, *_rough(bench)]
+    if bench.machine:
+        lines += _measured(bench)
+    if bench.indexings:
+        lines += list(_of_indexing(bench))
+    if bench.energy is not None:
+        lines.append(WHOLE_MACHINE if bench.energy.counters else NO_COUNTERS)
+    if bench.machine:
+        lines += list(_machine(bench))
+    return lines
+
+
+def as_json(bench: Bench) -> str:
+    """Everything that was measured; a report reads it."""
+    content: dict[str, Any] = {
+        "machine": dict(bench.machine),
+        "load": asdict(bench.load),
+        "queries": bench.queries,
+        "systems": [asdict(one) for one in bench.systems],
+        "latency": _summaries(bench, bench.closed, "latency"),
+        "latency_at_rate": _summaries(bench, bench.opened, "latency_at_rate"),
+        "latency_cold": _summaries(bench, bench.started, "latency_cold"),
+        "throughput": [{**asdict(one), "queries_per_second": one.rate} for one in bench.throughputs],
+        "ratios": [asdict(one) for one in bench.ratios],
+        "indexing": None if bench.indexing is None else as_record(bench.indexing),
+        "indexings": [as_record(one) for one in bench.indexings],
+        "energy": None if bench.energy is None else _energy_record(bench.energy),
+        "notes": list(bench.notes),
+    }
+    return dumped(content)
+
+
+def _summaries(bench: Bench, found: Sequence[Summary], phase: str) -> list[dict[str, Any]]:
+    failures = bench.failures.get(phase, ())
+    return [_summary(one, sum(failure.system == one.system for failure in failures)) for one in found]
+
+
+def _summary(found: Summary, errors: int) -> dict[str, Any]:
+    return {
+        "system": found.system,
+        "searches": found.searches,
+        "errors": errors,
+        "mean": asdict(found.mean),
+        **{f"p{p}": asdict(figure) for p, figure in found.percentiles.items()},
+        "max": found.longest,
+        "max_low": found.longest_low,
+    }
+
+
+def _energy_record(energy: Energy) -> dict[str, Any]:
+    return {
+        "counters": energy.counters,
+        "note": WHOLE_MACHINE if energy.counters else NO_COUNTERS,
+        "idle": _use_record(energy.idle, energy),
+        "systems": [_use_record(use, energy) for use in energy.systems],
+    }
+
+
+def _use_record(use: Use, energy: Energy) -> dict[str, Any]:
+    return {
+        "system": use.system,
+        "searches": use.searches,
+        "seconds": use.seconds,
+        **{f"{part}_joules": joules for part, joules in asdict(use.joules).items()},
+        "watts": use.watts,
+        "joules_per_search": use.joules_per_search,
+        "joules_per_search_above_idle": energy.above_idle(use),
+    }
+
+
+def _systems(accounts: Sequence[Account]) -> Table:
+    rows = []
+    for one in accounts:
+        engine = f"{one.kind} {one.version}".strip()
+        size = MISSING if one.index_bytes is None else f"{one.index_bytes / 1e6:,.2f}"
+        documents = MISSING if one.documents is None else f"{one.documents:,}"
+        rows.append((Cell(one.system), Cell(engine), Cell(documents), Cell(size), Cell(f"{one.errors:,}")))
+    return Table("systems", ("System", "Engine", "Documents", "Index, MB", "Failed searches"), tuple(rows), names=2)
+
+
+def _latencies(title: str, found: Sequence[Summary]) -> Table:
+    rows = []
+    fastest = min(one.percentiles[50].value for one in found)
+    for one in found:
+        median, *others = map(_cell, one.percentiles.values())
+        best = len(found) > 1 and one.percentiles[50].value == fastest
+        rows.append((Cell(one.system), Cell(median.text, best, median.below), *others, _longest(one)))
+    header = ("System", *(f"p{p}" for p in PERCENTILES), "max")
+    return Table(title, header, tuple(rows))
+
+
+def _cell(figure: Figure) -> Cell:
+    below = "" if figure.low is None or figure.high is None else f"[{_ms(figure.low)}, {_ms(figure.high)}]"
+    return Cell(_ms(figure.value), below=below)
+
+
+def _longest(found: Summary) -> Cell:
+    below = "" if found.longest_low is None else f"[{_ms(found.longest_low)}, ∞)"
+    return Cell(_ms(found.longest), below=below)
+
+
+def _cold(bench: Bench) -> Table:
+    rows = tuple(
+        (Cell(one.system), Cell(f"{one.searches:,}"), _cell(one.percentiles[50]), Cell(_ms(one.longest)))
+        for one in bench.started
+    )
+    return Table("latency in ms, cold: from a start to the first answer", ("System", "starts", "p50", "max"), rows)
+
+
+def _throughput(bench: Bench) -> Table:
+    systems = list(dict.fromkeys(one.system for one in bench.throughputs))
+    found = {(one.system, one.clients): one for one in bench.throughputs}
+    clients = bench.load.clients
+    rows = tuple((Cell(s), *(_rate(found[s, n]) for n in clients)) for s in systems)
+    return Table("queries a second", ("System", *(counted(n, "client") for n in clients)), rows)
+
+
+def _rate(found: Throughput) -> Cell:
+    text = f"{found.rate:,.0f}" if found.rate >= 100 else f"{found.rate:.3g}"
+    return Cell(text, below=f"{found.errors:,} failed" if found.errors else "")
+
+
+def _indexing(found: Sequence[Indexing]) -> Table:
+    figures = [_indexing_figures(one) for one in found]
+    first = found[0]
+    title = f"indexing {counted(first.documents, 'document')}, {first.text_bytes / 1e6:,.2f} MB of text"
+    rows = tuple(
+        (Cell(f"{one.engine} {one.version}".rstrip()), *map(Cell, each.values()))
+        for one, each in zip(found, figures, strict=True)
+    )
+    return Table(title, ("Engine", *figures[0]), rows)
+
+
+def _indexing_figures(found: Indexing) -> dict[str, str]:
+    cost, more = found.cost, found.temporary_bytes
+    figures = {
+        "time, s": f"{cost.wall:,.2f}",
+        "CPU, s": f"{cost.cpu:,.2f}",
+        "documents/s": f"{found.documents_per_second:,.0f}",
+        "MB/s": f"{found.megabytes_per_second:,.2f}",
+        "memory, MB": f"{cost.memory / 1e6:,.0f}",
+        "temporary, MB": MISSING if more is None else f"{more / 1e6:,.2f}",
+        "index, MB": MISSING if found.index_bytes is None else f"{found.index_bytes / 1e6:,.2f}",
+        "bytes/document": render.number(found.bytes_per_document, 0),
+        "index/text": render.number(found.ratio_to_text, 2),
+    }
+    return figures if found.joules is None else {**figures, "energy, J": render.number(found.joules.total, 1)}
+
+
+def _energy(energy: Energy) -> Table:
+    rows = []
+    for use in (*energy.systems, energy.idle):
+        parts = [_joules(part) for part in (use.joules.cpu, use.joules.ram, use.joules.gpu)]
+        each = [_joules(use.watts), _joules(use.joules_per_search), _joules(energy.above_idle(use))]
+        rows.append((Cell(use.system or "(nothing)"), *map(Cell, (*parts, *each))))
+    header = ("System", "CPU, J", "RAM, J", "GPU, J", "watts", "J a search", "above idle")
+    return Table(f"energy in {energy.idle.seconds:g} s, one client", header, tuple(rows))
+
+
+def _joules(value: float | None) -> str:
+    return MISSING if value is None else f"{value:.3g}"
+
+
+def _ratio(found: Ratio) -> str:
+    low, high = found.ratio.low, found.ratio.high
+    where = "" if low is None or high is None else f" [{low:.2f}, {high:.2f}]"
+    text = (
+        f"{found.system} takes {found.ratio.value:.2f} times as long as {found.baseline}{where}, and is faster on "
+        f"{found.faster_on} of {counted(found.queries, 'query')} (mean log ratio of medians)."
+    )
+    text += f" Left out, answered by one only: {listed(found.left_out)}." if found.left_out else ""
+    return text + (f" Left out, answered in 0 ms: {listed(found.without_time)}." if found.without_time else "")
+
+
+def _failed(one: Account) -> str:
+    first = one.first_error.rstrip(".")
+    return f"{one.system}: {_searches(one.errors)} failed; they are in no latency. The first: {first}."
+
+
+def _searches(n: int) -> str:
+    return "1 search" if n == 1 else f"{n:,} searches"
+
+
+def _rough(bench: Bench) -> Iterator[str]:
+    """On the percentiles of the slowest searches, of which there are few."""
+    fewest = min((one.searches for one in (*bench.closed, *bench.opened)), default=0)
+    few = [p for p in PERCENTILES if 0 < fewest * (100 - p) / 100 < FEW]
+    if few:
+        beyond = round(fewest * (100 - few[0]) / 100)
+        yield f"Of {_searches(fewest)} {beyond} are beyond p{few[0]}: intervals of this and of higher ones are rough."
+
+
+def _measured(bench: Bench) -> list[str]:
+    load = bench.load
+    how = (
+        f"{counted(bench.queries, 'query')}, {counted(load.repetitions, 'repetition')} in random order after "
+        f"{load.warm_up} to warm up; 95 % intervals from resampling queries"
+    )
+    at_rate = ", at the rate stretches of time" if bench.opened else ""
+    longest = "For max there is a lower limit only: as many searches again would reach it 39 times in 40."
+    lines = [f"{how}{at_rate}."]
+    if any(one.longest_low is not None for one in (*bench.closed, *bench.opened)):
+        lines.append(longest)
+    means: dict[str, list[str]] = {}
+    for one in bench.systems:
+        means.setdefault(one.cold_means, []).append(one.system)
+    if bench.cold:
+        lines += [f"Cold, for {listed(names)}: {what}." for what, names in means.items()]
+    return lines
+
+
+def _of_indexing(bench: Bench) -> Iterator[str]:
+    yield (
+        "Indexing is 'cranfield index' in a process of its own, with all that it starts: the most memory and temporary "
+        "disk space at any time, looked at 50 times a second."
+    )
+    servers = [one.engine for one in bench.indexings if one.cost.disk is None]
+    if servers:
+        yield f"Of {listed(servers)} it is the client's side: what the server takes is not seen."
+
+
+def _machine(bench: Bench) -> Iterator[str]:
+    machine = bench.machine
+    memory = f", {machine['memory_bytes'] / 1e9:.0f} GB" if machine.get("memory_bytes") else ""
+    yield f"{machine['processor']}, {counted(machine['cores'], 'core')}{memory}, {machine['system']}."
+    versions = {"Python": machine.get("python"), "NumPy": machine.get("numpy"), "cranfield": machine.get("cranfield")}
+    engines = {name: version for name, version in machine.get("engines", {}).items() if name != "embedded"}
+    yield ", ".join(f"{name} {version}" for name, version in {**versions, **engines}.items() if version) + "."
+
+
+def _ms(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"

@@ -1,0 +1,333 @@
+"""Judgments merged, compared and counted: as text for people, tables for files, JSON for programs."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from cranfield.base import counted, id_bytes, listed
+from cranfield.data import Qrels
+from cranfield.io import number as written
+from cranfield.qrels_tools import CAUTION, KINDS, Change, Clicked, Conflict, Counts, Differences, Merged, Spread
+from cranfield.tables import MISSING, Cell, Table, dumped, render
+
+MOST_SHOWN = 5  # conflicts and changes on the screen; files have all
+
+
+def size_of(qrels: Qrels) -> str:
+    """How much there is.
+
+    >>> size_of(Qrels.from_rows(["1", "2"], ["a", "a"], [1, 0]))
+    '2 judgments of 2 topics'
+    """
+    return f"{counted(len(qrels), 'judgment')} of {counted(len(qrels.queries), 'topic')}"
+
+
+def merge_text(merged: Merged, file: str | None, width: int, styled: bool) -> str:
+    """What was merged, by which rule, and where assessors differ."""
+    names = merged.panel.assessors
+    lines = [f"{counted(len(names), 'assessor')} merged: {size_of(merged.qrels)}.", f"Rule: {merged.described}."]
+    if models := [one.name for one in names if one.is_model]:
+        lines.append(f"Among them {counted(len(models), 'model')}, as asked for: {', '.join(models)}.")
+    lines += _settled(merged)
+    lines += merged.notes
+    text = "\n".join(line for one in lines for line in textwrap.wrap(one, width))
+    if merged.model is not None:
+        text += "\n\n" + render.terminal([_trust(merged)], width, styled).rstrip("\n")
+    settled = [*merged.conflicts, *merged.overruled]
+    if settled and file is None:
+        shown = [_conflict_row(merged, one) for one in settled[:MOST_SHOWN]]
+        header = ("Query", "Document", *(one.label for one in names), "Merged")
+        title = "First conflicts" if merged.conflicts else "First pairs with a grade that nobody gave"
+        table = Table(title, header, tuple(tuple(map(Cell, row)) for row in shown), names=2)
+        text += "\n\n" + render.terminal([table], width, styled) + "All of them: --conflicts FILE."
+    return text
+
+
+def _settled(merged: Merged) -> Iterator[str]:
+    number = len(merged.conflicts)
+    if merged.several:
+        share = 100 * number / merged.several
+        tied = f", {merged.tied:,} of them tied" if merged.tied else ""
+        yield (
+            f"{counted(merged.several, 'pair')} judged by several, {counted(number, 'conflict')} ({share:.1f} %){tied}."
+        )
+    if merged.dropped:
+        yield f"{counted(merged.dropped, 'tie')} left out, to be settled by people."
+    if merged.too_few:
+        yield f"{counted(merged.too_few, 'pair')} left out: too few assessors judged them."
+    if merged.not_primary:
+        name = merged.panel.names[0]
+        yield f"{counted(merged.not_primary, 'pair')} not judged by {name}: the grade is that of the next."
+
+
+def _trust(merged: Merged) -> Table:
+    """How often each assessor is right, by the model."""
+    assert merged.model is not None
+    right = zip((one.label for one in merged.panel.assessors), merged.model.accuracy.tolist(), strict=True)
+    rows = tuple((Cell(name), Cell(f"{100 * share:.1f} %")) for name, share in right)
+    return Table("How often each is right, by the model", ("Assessor", "Right"), rows)
+
+
+def _conflict_row(merged: Merged, one: Conflict) -> list[str]:
+    given = [MISSING if grade is None else _grade(grade) for grade in one.grades]
+    return [one.query, one.doc, *given, "left out" if one.merged is None else _grade(one.merged)]
+
+
+def conflicts_table(merged: Merged, path: str) -> bytes:
+    """Every conflict, then pairs on which assessors agree but are overruled; tabs, or commas in a file called .csv."""
+    pairs = [*merged.conflicts, *merged.overruled]
+    several = any(one.subtopic != pairs[0].subtopic for one in pairs)
+    header = ["query", *(["subtopic"] if several else []), "doc", *merged.panel.names, "merged", "tie"]
+    rows = (
+        [
+            one.query,
+            *([one.subtopic] if several else []),
+            one.doc,
+            *("" if grade is None else _grade(grade) for grade in one.grades),
+            "" if one.merged is None else _grade(one.merged),
+            "yes" if one.is_tie else "no",
+        ]
+        for one in pairs
+    )
+    return _delimited(header, rows, path)
+
+
+def differences_text(found: Differences, rel: float, width: int, styled: bool, file: str | None) -> str:
+    """What was added, removed and changed: counts, from which grade to which, and the first of the pairs."""
+    counts = found.counts
+    if not found.changes:
+        lines = [f"{found.old} and {found.new} hold the same judgments: {counted(counts['same'], 'pair')}."]
+    else:
+        numbers = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS)
+        lines = [f"From {found.old} to {found.new}: {numbers}, {counts['same']:,} as before."]
+        up, down = found.crossed(rel)
+        if counts["changed"]:
+            lines.append(f"{up:,} became relevant (grade {rel:g} or more), {down:,} ceased to be.")
+    if found.topics_added:
+        lines.append(f"{counted(len(found.topics_added), 'new topic')}: {listed(found.topics_added, 5)}.")
+    if found.topics_removed:
+        lines.append(f"{counted(len(found.topics_removed), 'topic')} gone: {listed(found.topics_removed, 5)}.")
+    lines += found.panel.notes
+    parts = ["\n".join(line for one in lines for line in textwrap.wrap(one, width)) + "\n"]
+    if counts["changed"]:
+        parts.append(render.terminal([_moves(found)], width, styled))
+    if len(found.topics) > 1 and found.changes:
+        parts.append(render.terminal([_topic_changes(found)], width, styled))
+    if found.changes and file is None:
+        parts.append(render.terminal([_first(found)], width, styled))
+        if len(found.changes) > MOST_SHOWN:
+            parts[-1] += f"{len(found.changes):,} pairs differ; all of them: -o FILE.\n"
+    return "\n".join(parts)
+
+
+def _moves(found: Differences) -> Table:
+    grades = [f"{grade:g}" for grade in found.grades]
+    rows = tuple(
+        tuple(map(Cell, (grade, *(f"{n:,}" for n in row))))
+        for grade, row in zip(grades, found.moves.tolist(), strict=True)
+    )
+    return Table("Grades before (rows) and after (columns)", ("Grade", *grades), rows)
+
+
+def _topic_changes(found: Differences, most: int = 20) -> Table:
+    changed = [one for one in found.topics if one.added or one.removed or one.changed]
+    changed.sort(key=lambda one: -(one.added + one.removed + one.changed))
+    rows = tuple(
+        tuple(map(Cell, (one.query, f"{one.added:,}", f"{one.removed:,}", f"{one.changed:,}", f"{one.same:,}")))
+        for one in changed[:most]
+    )
+    title = "Topics" if len(changed) <= most else f"The {most} topics of {len(changed):,} that changed most"
+    return Table(title, ("Topic", "Added", "Removed", "Changed", "As before"), rows)
+
+
+def _first(found: Differences) -> Table:
+    rows = tuple(
+        tuple(map(Cell, (one.query, one.doc, _or_dash(one.old), _or_dash(one.new), one.kind)))
+        for one in found.changes[:MOST_SHOWN]
+    )
+    return Table("First pairs that differ", ("Query", "Document", "Before", "After", ""), rows, names=2)
+
+
+def _or_dash(grade: float | None) -> str:
+    return MISSING if grade is None else _grade(grade)
+
+
+def changes_table(found: Differences, path: str) -> bytes:
+    """Every pair that differs, a line each."""
+    return _delimited(
+        ["query", "subtopic", "doc", "change", "old", "new"],
+        (
+            [c.query, c.subtopic, c.doc, c.kind, *("" if g is None else _grade(g) for g in (c.old, c.new))]
+            for c in found.changes
+        ),
+        path,
+    )
+
+
+def differences_json(found: Differences, rel: float) -> str:
+    up, down = found.crossed(rel)
+    return dumped(
+        {
+            "old": found.old,
+            "new": found.new,
+            **found.counts,
+            "rel": rel,
+            "became_relevant": up,
+            "ceased_to_be_relevant": down,
+            "topics_added": list(found.topics_added),
+            "topics_removed": list(found.topics_removed),
+            "grades": found.grades.tolist(),
+            "moves": found.moves.tolist(),
+            "topics": {
+                one.query: {"same": one.same, "added": one.added, "removed": one.removed, "changed": one.changed}
+                for one in found.topics
+            },
+            "changes": [_change(one) for one in found.changes],
+            "notes": list(found.panel.notes),
+        }
+    )
+
+
+def _change(one: Change) -> dict[str, Any]:
+    return {"query": one.query, "doc": one.doc, "subtopic": one.subtopic, "old": one.old, "new": one.new}
+
+
+def counts_text(found: Counts, topics: bool, width: int, styled: bool) -> str:
+    """Counts, grades, and the topics that say little."""
+    rows = [
+        ("Topics", f"{len(found.topics):,}"),
+        ("Judgments", f"{found.judged:,}"),
+        ("Different documents", f"{found.documents:,}"),
+        (f"Relevant (grade {found.rel:g} or more)", f"{found.relevant:,}", _share(found.relevant, found.judged)),
+        *([("Pooled, not judged", f"{found.unjudged:,}")] if found.unjudged else []),
+        *((f"Grade {grade:g}", f"{n:,}", _share(n, found.judged)) for grade, n in found.grades.items()),
+    ]
+    table = Table(found.name, ("", "Number", "Share"), tuple(_row(row) for row in rows))
+    parts = [render.terminal([table, _spreads(found)], width, styled)]
+    if topics:
+        parts.append(render.terminal([_topic_counts(found)], width, styled))
+    parts.append("".join(f"{line}\n" for line in _remarks(found)))
+    return "\n".join(part for part in parts if part)
+
+
+def _row(texts: Sequence[str]) -> tuple[Cell, ...]:
+    return tuple(map(Cell, (*texts, *[""] * (3 - len(texts)))))
+
+
+def _share(part: int, whole: int) -> str:
+    return MISSING if not whole else f"{100 * part / whole:.1f} %"
+
+
+def _spreads(found: Counts) -> Table:
+    header = ("Per topic", "Least", "Median", "Mean", "Most")
+    rows = []
+    for what, title in (("judged", "Judged"), ("relevant", "Relevant")):
+        spread = found.spread(what)
+        numbers = [MISSING] * 4 if spread is None else _spread(spread)
+        rows.append(tuple(map(Cell, (title, *numbers))))
+    return Table("", header, tuple(rows))
+
+
+def _spread(spread: Spread) -> list[str]:
+    return [f"{spread.least:,}", f"{spread.median:,.1f}", f"{spread.mean:,.1f}", f"{spread.most:,}"]
+
+
+def _topic_counts(found: Counts) -> Table:
+    grades = list(found.grades)
+    rows = tuple(
+        tuple(
+            map(
+                Cell,
+                (
+                    one.query,
+                    f"{one.judged:,}",
+                    f"{one.relevant:,}",
+                    _share(one.relevant, one.judged),
+                    *(f"{one.grades.get(grade, 0):,}" for grade in grades),
+                ),
+            )
+        )
+        for one in found.topics
+    )
+    groups = ("", "", "", "", *(["By grade", *[""] * (len(grades) - 1)] if grades else []))
+    return Table("Topics", ("Topic", "Judged", "Relevant", "Share", *(f"{grade:g}" for grade in grades)), rows, groups)
+
+
+def _remarks(found: Counts) -> Iterator[str]:
+    none, many = found.none_relevant, found.many_relevant
+    if none:
+        yield f"{counted(len(none), 'topic')} without a relevant document: {listed(none)}."
+    if many:
+        yield f"{counted(len(many), 'topic')} with over a third of the judged relevant: {listed(many)}."
+    if not none and not many:
+        yield "Every topic has a relevant document, and none more than a third of the judged."
+    yield from (note[0].upper() + note[1:] for note in found.notes)
+
+
+def counts_json(found: Counts) -> str:
+    return dumped(
+        {
+            "name": found.name,
+            "rel": found.rel,
+            "topics": len(found.topics),
+            "judged": found.judged,
+            "documents": found.documents,
+            "relevant": found.relevant,
+            "unjudged": found.unjudged,
+            "grades": {f"{grade:g}": number for grade, number in found.grades.items()},
+            "judged_per_topic": _spread_record(found.spread("judged")),
+            "relevant_per_topic": _spread_record(found.spread("relevant")),
+            "topics_without_relevant": list(found.none_relevant),
+            "topics_over_a_third_relevant": list(found.many_relevant),
+            "per_topic": {
+                one.query: {
+                    "judged": one.judged,
+                    "relevant": one.relevant,
+                    "share": one.share,
+                    "grades": {f"{grade:g}": number for grade, number in one.grades.items()},
+                    "unjudged": one.unjudged,
+                }
+                for one in found.topics
+            },
+            "notes": list(found.notes),
+        }
+    )
+
+
+def _spread_record(spread: Spread | None) -> dict[str, float] | None:
+    if spread is None:
+        return None
+    return {"least": spread.least, "median": spread.median, "mean": spread.mean, "most": spread.most}
+
+
+def clicks_text(clicked: Clicked) -> str:
+    """What became of a click log, by which rule, and what it is not."""
+    given = clicked.qrels.grades
+    grades = [f"{counted(int((given == grade).sum()), 'pair')} with grade {grade:g}" for grade in sorted(set(given))]
+    lines = [
+        f"Made of clicks, not judged: {size_of(clicked.qrels)} ({', '.join(grades)}).",
+        f"Rule: {clicked.rule.described}.",
+        f"Left out, of {counted(clicked.pairs, 'pair')} in the log: {clicked.few:,} with too few impressions"
+        + (f", {clicked.undecided:,} undecided." if clicked.rule.rule == "wilson" else "."),
+        *(note[0].upper() + note[1:] for note in clicked.notes),
+        CAUTION,
+    ]
+    return "\n".join(line for one in lines for line in textwrap.wrap(one, 100))
+
+
+def _grade(value: float) -> str:
+    return written(value).decode()
+
+
+def _delimited(header: Sequence[str], rows: Iterable[Sequence[str]], path: str) -> bytes:
+    buffer = io.StringIO(newline="")
+    is_csv = os.path.splitext(path)[1].lower() == ".csv"
+    writer = csv.writer(buffer, delimiter="," if is_csv else "\t", lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return id_bytes(buffer.getvalue())

@@ -1,0 +1,181 @@
+"""The pictures of a report: every kind that the scores allow, in the order in which questions come up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.errors import CranfieldError
+from cranfield.reporting.catalogue import weights_of
+from cranfield.reporting.page.context import Material
+from cranfield.reporting.page.html import Html, bullets, joined, paragraphs, tag
+from cranfield.reporting.page.leaderboard import dot
+from cranfield.reporting.plots import KINDS, function_of
+from cranfield.reporting.plots.plot import Plot
+
+MEASURES = 6  # that have a panel in the picture of means
+FEWEST = 3  # systems that are worth an average rank, or a correlation
+
+
+@dataclass(frozen=True, eq=False)
+class Picture:
+    """A picture with the name of its kind; `has_systems` if it shows systems, of which some can be hidden."""
+
+    kind: str
+    plot: Plot
+    title: str
+    has_systems: bool = True
+
+    @property
+    def subtitle(self) -> str:
+        heading = self.plot.spec["title"]
+        return " ".join(heading.get("subtitle", ()))
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """The specification less what the page has once for all, or in words of its own."""
+        return {key: part for key, part in self.plot.spec.items() if key not in ("$schema", "title", "config")}
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """All that could be drawn, and why others could not."""
+
+    drawn: tuple[Picture, ...]
+    missing: tuple[str, ...]
+
+
+def pictures(material: Material) -> Pictures:
+    """Every kind of picture, drawn or with the reason why not."""
+    drawn: list[Picture] = []
+    missing = []
+    for kind, draw in _ways(material).items():
+        try:
+            plot = draw()
+        except CranfieldError as error:
+            missing.append(f"{KINDS[kind].rstrip('.')}: {error}")
+            continue
+        # two pictures may have the same finding: the second then says what it is
+        title = KINDS[kind].rstrip(".") if plot.title in (other.title for other in drawn) else plot.title
+        drawn.append(Picture(kind, plot, title, kind not in ("correlation", "weights")))
+    return Pictures(tuple(drawn), tuple(missing))
+
+
+def _ways(material: Material) -> dict[str, Callable[[], Plot]]:
+    """How each kind is drawn for these systems, from what is asked first to what is asked last."""
+    scores, palette = material.scores, material.palette
+    main, base = material.main_label, scores.runs[material.base].name
+    several = len(material.systems) >= FEWEST
+
+    def plot(kind: str, *given: Any, **more: Any) -> Callable[[], Plot]:
+        return lambda: function_of(kind)(*given, **more)
+
+    ways = {
+        "means": plot("means", scores, measures=_panels(material), palette=palette),
+        "differences": plot("differences", scores, main, base, palette=palette),
+        "scatter": plot("scatter", scores, main, base, palette=palette),
+        "heatmap": plot("heatmap", scores, main, palette=palette),
+        "boxes": plot("boxes", scores, main, palette=palette),
+        "precision-recall": plot("precision-recall", scores, palette=palette),
+        "cutoffs": plot("cutoffs", scores, palette=palette),
+        "plane": plot("plane", scores, palette=palette),
+        "critical-difference": plot("critical-difference", scores, main, material.alpha, palette=palette),
+        "correlation": plot("correlation", scores, palette=palette),
+        "gain": plot("gain", scores, _dividing_query(material), palette=palette),
+        "weights": plot("weights", _weighted(material)),
+    }
+    alone = len(material.systems) == 1
+    left_out = {"critical-difference", "correlation"} if not several else set()
+    left_out |= {"differences", "scatter"} if alone else set()
+    return {kind: way for kind, way in ways.items() if kind not in left_out}
+
+
+def _panels(material: Material) -> list[str]:
+    """The measures of the picture of means, the main one first."""
+    scores = material.scores
+    others = [
+        scores.labels[i]
+        for i in material.rows
+        if scores.measures[i].aggregate == "mean" and scores.measures[i].is_quality and i != material.main.place
+    ]
+    return [material.main_label, *others][:MEASURES]
+
+
+def _weighted(material: Material) -> list[str] | None:
+    """The measures asked for whose ranks have weights, or the usual ones if they are too few to compare."""
+    own = [str(one) for one in material.scores.measures if one.aggregate == "mean" and weights_of(one, 20) is not None]
+    return list(dict.fromkeys(own)) if len(own) > 1 else None
+
+
+def _dividing_query(material: Material) -> str:
+    """The query with something to gain on which systems differ most."""
+    values, judged = material.main.values, material.judged(0)
+    relevant = dict(zip(judged.queries, judged.relevant(material.rel).tolist(), strict=True))
+    spread = values.max(axis=0) - values.min(axis=0)
+    queries = material.scores.queries
+    known = [j for j in range(len(queries)) if spread[j] == spread[j]] or list(range(len(queries)))
+    return queries[max(known, key=lambda j: (bool(relevant.get(queries[j])), float(spread[j])))]
+
+
+# On the page
+
+
+def figures(found: Pictures) -> Html:
+    """A place for each picture, with its title, its remark and a sentence for those who cannot see it."""
+    parts = [figure_of(picture) for picture in found.drawn]
+    if found.missing:
+        parts += [paragraphs(["Not drawn:"]), bullets(found.missing)]
+    return joined(parts, "\n")
+
+
+def figure_of(picture: Picture) -> Html:
+    """The place of one picture."""
+    kind, plot = picture.kind, picture.plot
+    # the sentence is there for everybody until the picture is, and for screen readers ever after
+    place = tag("div", paragraphs([plot.alt]), class_="plot", id=f"plot-{kind}", data_kind=kind)
+    about = tag("p", picture.subtitle, class_="quiet") if picture.subtitle else None
+    save = tag("p", class_="save", data_save=kind)
+    return tag(
+        "figure",
+        tag("figcaption", tag("h3", picture.title), about),
+        tag("div", place, class_="scroll", tabindex=0, role="img", aria_label=plot.alt),
+        save,
+        id=f"figure-{kind}",
+        data_systems="" if picture.has_systems else None,
+    )
+
+
+def system_filter(material: Material) -> Html:
+    """Which systems pictures show; nothing to choose with a single one."""
+    if len(material.systems) < 2:
+        return Html("")
+    boxes = [_box(material, i) for i in material.ranked]
+    many = len(material.systems)
+    buttons: list[tuple[str, str]] = [("all", "All"), ("none", "None")]
+    buttons += [("5", "Best 5")] if many > 7 else []
+    buttons += [("10", "Best 10")] if many > 14 else []
+    row = [tag("button", text, type="button", data_pick=which) for which, text in buttons]
+    find = tag("input", type="search", id="find-system", placeholder="part of a name", autocomplete="off")
+    search = tag("label", "Find ", find, for_="find-system") if many > 12 else None
+    return tag(
+        "details",
+        tag("summary", "Systems in the pictures: ", tag("span", f"all {many}", id="picked")),
+        tag("div", *row, search, class_="row"),
+        tag("div", *boxes, class_="boxes", role="group", aria_label="Systems in the pictures"),
+        tag("p", "Titles and remarks speak of all systems, whichever are shown.", class_="quiet"),
+        id="systems",
+        hidden=True,
+    )
+
+
+def _box(material: Material, i: int) -> Html:
+    name = material.systems[i]
+    return tag("label", tag("input", type="checkbox", checked=True, value=name), dot(material, i), name)
+
+
+def palette_of(material: Material) -> Iterator[tuple[str, str, list[int], str]]:
+    """Each system with its colour, dash and marker."""
+    for name in material.systems:
+        style = material.palette[name]
+        yield name, style.colour, list(style.dash), style.shape

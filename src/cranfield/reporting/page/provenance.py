@@ -1,0 +1,193 @@
+"""What the figures rest on: files and their digests, versions, conventions, queries left out; and what checks found."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from cranfield.base import counted, in_use, listed
+from cranfield.data import Origin
+from cranfield.io import Input
+from cranfield.reporting.page.context import FEW, Material
+from cranfield.reporting.page.html import Content, Html, bullets, escaped, facts_list, joined, paragraphs, table, tag
+from cranfield.validation import Checked, Finding, Pair, check_file, pair_up
+
+FINDINGS = 5  # of one kind that are shown for a file
+LARGE = 50_000_000  # bytes of a file of texts that is not checked
+
+
+# Checks
+
+
+def checked_files(material: Material, texts: Sequence[str]) -> list[Checked]:
+    """The files looked at once more, unless they are too large; `texts` are those of topics and documents."""
+    origins = _files(material)
+    if not origins or material.retrieved > FEW:
+        return []
+    small = [file for file in texts if os.path.getsize(file) <= LARGE]
+    return [*(_checked(material, origin) for origin in origins), *map(check_file, small)]
+
+
+def checks(material: Material, checked: Sequence[Checked], texts: Sequence[str]) -> Html:
+    """What `cranfield check` says of the files."""
+    if not _files(material):
+        return paragraphs(["Judgments and runs were not read from files, so that no file was checked."])
+    if not checked:
+        return paragraphs(
+            [
+                f"The files were not checked, since they hold more than {FEW:,} documents; "
+                "cranfield check QRELS RUN... does that."
+            ]
+        )
+    pairs = pair_up(checked)
+    known = {one.file for one in checked}
+    left = [file for file in (*(origin.file for origin in _origins(material)), *texts) if file not in known]
+    said = [_overall(checked, pairs)]
+    said += [f"Not checked, being too large or not to be read twice: {listed(left)}."] if left else []
+    found = [_findings(one.file, one.findings) for one in checked]
+    found += [_findings(" with ".join(pair.files), pair.findings) for pair in pairs]
+    return joined([paragraphs(said), *found], "\n")
+
+
+def _files(material: Material) -> list[Origin]:
+    """The files of judgments and runs, as far as they can be read once more."""
+    return [origin for origin in _origins(material) if os.path.isfile(origin.file)]
+
+
+def _checked(material: Material, origin: Origin) -> Checked:
+    is_qrels = origin is material.scores.qrels
+    return check_file(
+        origin.file,
+        "qrels" if is_qrels else "run",
+        run_format=None if is_qrels else origin.format,
+        qrels_format=origin.format if is_qrels else None,
+        grade_words=material.grade_words,
+    )
+
+
+def _overall(checked: Sequence[Checked], pairs: Sequence[Pair]) -> str:
+    found = [one.findings for one in checked] + [pair.findings for pair in pairs]
+    levels = [finding.level for findings in found for finding in findings]
+    errors, warned = levels.count("error"), levels.count("warning")
+    n = counted(len(checked), "file")
+    if not errors and not warned:
+        return f"Nothing suspicious in {n}."
+    parts = [counted(errors, "error")] if errors else []
+    parts += [counted(warned, "warning")] if warned else []
+    return f"{' and '.join(parts)} in {n}."
+
+
+def _findings(what: str, findings: Sequence[Finding]) -> Html | None:
+    """What was found in a file; information alone is not worth a heading."""
+    told = [finding for finding in findings if finding.level != "info"]
+    if not told:
+        return None
+    shown: list[Content] = []
+    seen: dict[tuple[str, str], int] = {}
+    for finding in told:
+        kind = (finding.level, finding.about)
+        seen[kind] = seen.get(kind, 0) + 1
+        if seen[kind] <= FINDINGS:
+            shown.append(joined([tag("b", finding.level, class_=finding.level), f" {finding}"]))
+    more = [f"… and {count - FINDINGS:,} more ({about})." for (_, about), count in seen.items() if count > FINDINGS]
+    return joined([tag("h3", what), bullets([*shown, *more])])
+
+
+# Provenance
+
+
+def provenance(material: Material, texts: Sequence[str], date: str) -> Html:
+    """Everything needed to make the same report again; without a date, nothing that changes from one to the next."""
+    scores = material.scores
+    parts = [_files_table(material, texts)]
+    parts.append(tag("h3", "Queries left out"))
+    parts.append(bullets(_coverage(material)))
+    parts.append(tag("h3", "Conventions"))
+    parts.append(facts_list([(name.replace("_", " "), str(value)) for name, value in scores.conventions.items()]))
+    if scores.notes:
+        parts += [tag("h3", "Notes"), bullets(scores.notes)]
+    parts += [tag("h3", "Made by"), _facts(material, date)]
+    return joined(parts, "\n")
+
+
+def _files_table(material: Material, texts: Sequence[str]) -> Html:
+    origins = list(_origins(material))
+    what = ["judgments" if origin is material.scores.qrels else "run" for origin in origins]
+    rows: list[list[Content]] = [
+        [escaped(origin.file), kind, origin.format, tag("code", origin.sha256)]
+        for origin, kind in zip(origins, what, strict=True)
+    ]
+    rows += [[escaped(file), "texts", "", tag("code", digest(file))] for file in texts]
+    costs = material.costs.file if material.costs is not None else ""
+    rows += [[escaped(costs), "costs", "json", tag("code", digest(costs))]] if os.path.isfile(costs) else []
+    if not rows:
+        return paragraphs(["Judgments and runs were given from memory, not from files."])
+    return table("Files", ["File", "What", "Format", "SHA-256"], rows, texts=(1, 2, 3), class_="files")
+
+
+def digest(file: str) -> str:
+    """The SHA-256 of a file as it is on disk."""
+    with Input(file) as source:
+        found = source.sha256
+        return found if isinstance(found, str) else found()
+
+
+def _coverage(material: Material) -> Iterator[str]:
+    """Which queries a run lacks, and which of its queries nobody judged."""
+    runs = material.scores.runs
+    whole = [run for run in runs if not run.judged.has_missing and run.judged.n == len(material.scores.queries)]
+    none_left = [run for run in whole if not run.judged.only_in_run]
+    if len(none_left) == len(runs):
+        yield f"None: every run has all of the {counted(len(material.scores.queries), 'query')}, and no other."
+        return
+    for run in runs:
+        if run in none_left:
+            continue
+        judged = run.judged
+        missing = [query for query, gone in zip(judged.queries, judged.missing.tolist(), strict=True) if gone]
+        there = set(judged.queries)
+        skipped = [query for query in material.scores.queries if query not in there]
+        parts = [f"{counted(len(missing), 'query')} missing, counted as 0 ({listed(missing)})"] if missing else []
+        parts += [f"{counted(len(skipped), 'query')} missing, skipped ({listed(skipped)})"] if skipped else []
+        parts += [f"{counted(judged.only_in_run, 'query')} without judgments, left out"] if judged.only_in_run else []
+        yield f"{run.name}: {'; '.join(parts)}."
+
+
+def _facts(material: Material, date: str) -> Html:
+    design = None if isinstance(material.comparison, str) else material.comparison.design
+    facts: list[tuple[str, Content]] = [("Command", tag("code", material.command))] if material.command else []
+    facts += [("Date", date)] if date else []
+    facts.append(("Versions", ", ".join(f"{name} {number}" for name, number in versions().items())))
+    facts.append(("Seed", str(material.seed)))
+    if design is not None:
+        facts.append(("Comparisons", f"{design.method}, {design.resamples:,} resamples, seed {design.seed}"))
+    return facts_list(facts)
+
+
+def now() -> str:
+    """The date and time, or that of SOURCE_DATE_EPOCH where builds are to be the same again."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    moment = datetime.fromtimestamp(int(given), UTC) if given.isdigit() else datetime.now(UTC)
+    return moment.strftime("%Y-%m-%d %H:%M UTC")
+
+
+def versions() -> dict[str, str]:
+    found = {"cranfield": f"{version('cranfield')} ({in_use()})"}
+    for name in ("numpy", "scipy", "vl-convert-python"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found | {"Python": platform.python_version()}
+
+
+def _origins(material: Material) -> Iterator[Origin]:
+    """The files that were read: judgments, runs, and the run to compare with."""
+    scores = material.scores
+    against = scores.runs[0].judged.sources.extras.against if scores.runs else None
+    origins: tuple[Any, ...] = (scores.qrels, *(run.origin for run in scores.runs), against.origin if against else None)
+    return (origin for origin in origins if origin is not None)

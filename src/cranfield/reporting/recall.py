@@ -1,0 +1,216 @@
+"""Estimates of recall, for people and for programs: what a sample needs first, then what each method says."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from cranfield.base import counted
+from cranfield.pooling import KINDS, Estimate, Method, Needed, Recall
+from cranfield.reporting.page.summary import percent
+from cranfield.reporting.plots.plot_data import signed
+from cranfield.reporting.pool_page.text import WIDTH, printable, wrapped
+from cranfield.tables import MISSING, Cell, Table, dumped, number, terminal
+
+
+def as_text(found: Recall, width: int, styled: bool, only_plan: bool = False, by_topic: bool = False) -> str:
+    """The plan of a sample, then the estimates with what each takes for granted; or the plan alone."""
+    narrow = min(width, WIDTH)
+    lines = wrapped("", _opening(found), narrow)
+    lines += ["", *(line for text in _plan(found) for line in wrapped("  ", text, narrow))]
+    text = "\n".join(lines) + "\n"
+    tables = [_plan_table(found)] if by_topic else []
+    if not only_plan:
+        made = [method for method in found.methods if method.overall is not None]
+        if made:
+            text += "\n" + terminal([_overall_table(made)], width, styled)
+        text += "\n" + "\n".join(line for method in found.methods for line in _said(method, narrow)) + "\n"
+        tables += [_runs_table(found, made)] if found.runs else []
+        tables += [_topic_table(method) for method in made] if by_topic else []
+        notes = [line for note in _notes(found) for line in wrapped("", note, narrow)]
+        text += "\n" + "\n".join(notes) + "\n" if notes else ""
+    if tables:
+        text += "\n" + terminal(tables, width, styled)
+    return printable(text)
+
+
+def _opening(found: Recall) -> str:
+    what = f"{counted(found.judged, 'judgment')} of {counted(found.topics, 'topic')}"
+    return f"{what} know {counted(found.known, 'relevant document')} (grade {found.rel:g} or higher)."
+
+
+def _plan(found: Recall) -> Iterator[str]:
+    plan = found.plan
+    needed = plan.overall
+    size = "" if needed.population is None else f", {counted(needed.population, 'pair')} of topic and document"
+    yield f"To draw a random sample from what is not judged ({plan.population_is}{size}), {100 * plan.level:g} % sure:"
+    kind = KINDS[plan.kind]
+    share = f"if about {percent(plan.expected)} are relevant" if plan.expected != 0.5 else "whatever it is"
+    yield (
+        f"{counted(needed.by_margin, 'document')} tell the share of relevant ones to ± {percent(plan.margin)}, {share} "
+        f"({kind} interval); --per-topic tells how many for each."
+    )
+    if needed.by_target is None:
+        why = "no document is known to be relevant" if not needed.known else "give --docs, the size of the collection"
+        yield f"How many show a recall of {percent(plan.target)} is not known: {why}."
+    else:
+        missing = math.floor(round(needed.known * (1 / plan.target - 1), 9))
+        yield (
+            f"{counted(needed.by_target, 'document')} of which none is relevant show a recall of "
+            f"{percent(plan.target)} or more over all topics together, that is no more than {missing:,.0f} missing."
+        )
+
+
+def _plan_table(found: Recall) -> Table:
+    rows = tuple(
+        tuple(map(Cell, (needed.topic or "all", _count(needed.population), f"{needed.known:,}", *_needed(needed))))
+        for needed in found.plan.topics
+    )
+    target = percent(found.plan.target)
+    header = ("Topic", "Unjudged", "Relevant", f"to ± {percent(found.plan.margin)}", f"none, recall {target}")
+    return Table("Documents to draw for each topic", header, rows)
+
+
+def _needed(needed: Needed) -> tuple[str, str]:
+    return f"{needed.by_margin:,}", _count(needed.by_target)
+
+
+def _count(value: int | None) -> str:
+    return MISSING if value is None else f"{value:,}"
+
+
+def _overall_table(methods: list[Method]) -> Table:
+    rows = tuple((Cell(method.title), *_cells(method.overall)) for method in methods if method.overall is not None)
+    return Table("", ("By", "Relevant", "from", "to", "Known", "Recall", "from", "to"), rows)
+
+
+def _cells(estimate: Estimate) -> tuple[Cell, ...]:
+    totals = [number(value, 1) for value in (estimate.total, estimate.low, estimate.high)]
+    shares = [_share(value) for value in (estimate.recall, estimate.recall_low, estimate.recall_high)]
+    return tuple(map(Cell, [*totals, f"{estimate.known:,}", *shares]))
+
+
+def _share(value: float | None) -> str:
+    return MISSING if value is None else percent(value)
+
+
+def _said(method: Method, width: int) -> Iterator[str]:
+    """What a method takes for granted, and what is odd about its answer; or why it has none."""
+    title = method.title[:1].upper() + method.title[1:]
+    if method.overall is None:
+        yield from wrapped("", f"{title}: not estimated, {method.why_not}", width)
+        return
+    yield from wrapped("", f"{title}: {method.assumption}", width)
+    for remark in _remarks(method, method.overall):
+        yield from wrapped("  ", remark, width)
+
+
+def _remarks(method: Method, overall: Estimate) -> Iterator[str]:
+    if overall.note:
+        yield f"No estimate: {overall.note}."
+    if method.name == "recapture":
+        one, other = overall.details["finders"]
+        figures = f"{overall.details['first']:,} and {overall.details['second']:,}, both {overall.details['both']:,}"
+        yield f"Relevant documents of {one} and of {other}: {figures}; standard error {_error(overall)}."
+    if method.name == "extrapolation":
+        details = overall.details
+        yield (
+            f"{details['in_pool']:,} down to depth {details['depth']:,}, then {details['beyond']:,.1f} more "
+            f"(C = {details['scale']:.3g}, s = {signed(details['exponent'], 2)}); what is known from elsewhere than "
+            "the pool is not counted."
+        )
+    if method.name == "external":
+        details = overall.details
+        yield (
+            f"Of {counted(details['named'], 'document')} known from elsewhere {details['known_here']:,} are known as "
+            f"relevant here, and {details['judged_non_relevant']:,} were judged non-relevant."
+        )
+    if method.name == "sampling" and overall.total is not None:
+        details = overall.details
+        yield f"{details['relevant']:,} of {counted(details['sampled'], 'document')} drawn are relevant."
+    if overall.is_below_known:
+        yield (
+            f"That is fewer than the {overall.known:,} that are known, so that the finders are not independent: as a "
+            "lower bound it is true, but says nothing here about recall."
+        )
+    yield from method.notes
+
+
+def _error(overall: Estimate) -> str:
+    return number(overall.details["standard_error"], 2)
+
+
+def _runs_table(found: Recall, methods: list[Method]) -> Table:
+    """What each run retrieved, of what is known and of what there may be."""
+    # what is extrapolated is of the pool only, and a run may have more of what is known from elsewhere
+    whole = [method for method in methods if method.name != "extrapolation"]
+    kept = [m for m in whole if m.overall is not None and m.overall.total and not m.overall.is_below_known]
+    header = ("Run", "Relevant retrieved", "of those known", *(f"by {method.name}" for method in kept))
+    rows = []
+    for run in found.runs:
+        cells = [run.run, f"{run.found:,}", _share(run.recall)]
+        for method in kept:
+            assert method.overall is not None and method.overall.total is not None
+            cells.append(_share(min(1.0, run.found / method.overall.total)))
+        rows.append(tuple(map(Cell, cells)))
+    return Table("Recall of the runs, over all topics together", header, tuple(rows))
+
+
+def _topic_table(method: Method) -> Table:
+    rows = tuple((Cell(one.topic or "all"), *_cells(one)) for one in method.topics)
+    title = method.title[:1].upper() + method.title[1:]
+    return Table(title, ("Topic", "Relevant", "from", "to", "Known", "Recall", "from", "to"), rows)
+
+
+def _notes(found: Recall) -> Iterator[str]:
+    if found.depth is not None:
+        yield f"Runs count as finders down to depth {found.depth:,} ({found.depth_is})."
+    yield from found.notes
+
+
+def as_json(found: Recall) -> str:
+    """Everything in full precision; what there is no number for is null."""
+    content = {
+        "known": found.known,
+        "judged": found.judged,
+        "topics": found.topics,
+        "rel": found.rel,
+        "level": found.level,
+        "depth": found.depth,
+        "depth_is": found.depth_is or None,
+        "plan": asdict(found.plan),
+        "methods": [_method(method) for method in found.methods],
+        "runs": [asdict(run) for run in found.runs],
+        "notes": list(found.notes),
+    }
+    return dumped(content)
+
+
+def _method(method: Method) -> dict[str, Any]:
+    return {
+        "method": method.name,
+        "title": method.title,
+        "assumption": method.assumption,
+        "not_estimated_because": method.why_not or None,
+        "overall": None if method.overall is None else _estimate(method.overall),
+        "topics": [_estimate(one) for one in method.topics],
+        "notes": list(method.notes),
+    }
+
+
+def _estimate(one: Estimate) -> dict[str, Any]:
+    return {
+        "topic": one.topic,
+        "known": one.known,
+        "total": one.total,
+        "low": one.low,
+        "high": one.high,
+        "recall": one.recall,
+        "recall_low": one.recall_low,
+        "recall_high": one.recall_high,
+        "below_known": one.is_below_known,
+        "details": dict(one.details),
+        "note": one.note or None,
+    }

@@ -1,0 +1,6 @@
+"""Tables as values, and the one renderer that turns them into text, Markdown, LaTeX and HTML; JSON for programs."""
+
+from cranfield.tables.json_text import dumped, versions
+from cranfield.tables.render import MISSING, Cell, Table, number, terminal
+
+__all__ = ["Cell", "MISSING", "Table", "dumped", "number", "terminal", "versions"]

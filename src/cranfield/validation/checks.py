@@ -1,0 +1,138 @@
+"""Looking at files before trusting them: what each is, and everything wrong or suspicious in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from cranfield.base import GRADE_WORDS, counted
+from cranfield.errors import CranfieldError, InputError
+from cranfield.io import (
+    QRELS_READERS,
+    RUN_READERS,
+    Identity,
+    Input,
+    Kind,
+    PathLike,
+    QrelsRows,
+    RunRows,
+    display_name,
+    documents_in,
+    identify,
+    topics_in,
+)
+from cranfield.validation.findings import Checked, Finding, Unit, unit_of
+from cranfield.validation.qrels import qrels_findings
+from cranfield.validation.runs import run_findings
+
+
+def check_file(
+    path: PathLike,
+    kind: Kind | None = None,
+    run_format: str | None = None,
+    qrels_format: str | None = None,
+    grade_words: Mapping[str, float] = GRADE_WORDS,
+) -> Checked:
+    """What a file is and everything wrong or suspicious in it."""
+    problems: list[InputError] = []
+    identity = None
+    name = str(path)
+    try:
+        with Input(path) as source:
+            name = source.name
+            identity = identify(source.head, source.name, kind, {"run": run_format, "qrels": qrels_format})
+            if identity.kind == "run":
+                rows = RUN_READERS[identity.format](source, problems.append)
+                return _checked_run(rows, name, identity, problems)
+            if identity.kind == "qrels":
+                judgments = QRELS_READERS[identity.format](source, problems.append, grade_words)
+                return _checked_qrels(judgments, name, identity, problems)
+            return _checked_texts(source, identity, problems)
+    except InputError as error:
+        return Checked(name, identity, "", (*map(_problem, problems), _problem(error)))
+    except CranfieldError as error:
+        return Checked(name, identity, "", (Finding("error", "unreadable", str(error)),))
+
+
+def _checked_run(rows: RunRows, name: str, identity: Identity, problems: list[InputError]) -> Checked:
+    unit = unit_of(identity.format)
+    repeated = list(_repeats(rows.queries, rows.docs, rows.lines, [""] * len(rows.docs), "retrieved", unit))
+    run = rows.run(display_name(name), None, "first")
+    counts = f"{counted(len(run.queries), 'query')}, {counted(len(rows.docs), 'document')}"
+    findings = (*map(_problem, problems), *_told_by(unit, [*repeated, *run_findings(run, rows)]))
+    return Checked(name, identity, counts, _unless_empty(findings, rows.docs, "document"), run)
+
+
+def _checked_qrels(rows: QrelsRows, name: str, identity: Identity, problems: list[InputError]) -> Checked:
+    unit = unit_of(identity.format)
+    within = [
+        f"{subtopic}\t{subgroup}"
+        for subtopic, subgroup in zip(rows.subtopics, rows.extra.get("subgroup", rows.subtopics), strict=True)
+    ]
+    repeated = list(_repeats(rows.queries, rows.docs, rows.lines, within, "judged", unit, rows.grades))
+    qrels = rows.qrels(display_name(name), None, "first")
+    counts = f"{counted(len(qrels.queries), 'query')}, {counted(len(rows.docs), 'judgment')}"
+    findings = (*map(_problem, problems), *_told_by(unit, [*repeated, *qrels_findings(qrels, rows)]))
+    return Checked(name, identity, counts, _unless_empty(findings, rows.docs, "judgment"), qrels)
+
+
+def _checked_texts(source: Input, identity: Identity, problems: list[InputError]) -> Checked:
+    lines: dict[str, int] = {}
+    findings: list[Finding] = []
+    for id_, text, line in _texts(source, identity, problems):
+        if id_ in lines:
+            message = f"id {id_!r} occurs twice, first in line {lines[id_]}."
+            findings.append(Finding("error", "repeated id", message, line))
+        lines.setdefault(id_, line)
+        if not text.strip():
+            findings.append(Finding("warning", "empty text", f"{id_!r} has no text.", line))
+    noun = identity.kind.removesuffix("s")
+    checked = _unless_empty((*map(_problem, problems), *findings), list(lines), noun)
+    return Checked(source.name, identity, counted(len(lines), noun), checked, ids=lines)
+
+
+def _texts(source: Input, identity: Identity, problems: list[InputError]) -> Iterator[tuple[str, str, int]]:
+    """(id, text, line) of topics or documents."""
+    if identity.kind == "topics":
+        for line, topic in topics_in(source, identity.format, problems.append):
+            yield topic.id, topic.title + topic.description + topic.narrative, line
+    else:
+        for line, document in documents_in(source, identity.format, problems.append):
+            yield document.id, document.title + document.text, line
+
+
+def _told_by(unit: Unit, findings: Iterable[Finding]) -> Iterator[Finding]:
+    return (replace(finding, unit=unit) for finding in findings)
+
+
+def _repeats(
+    queries: list[str],
+    docs: list[str],
+    lines: list[int],
+    within: list[str],
+    verb: str,
+    unit: Unit,
+    grades: list[float] | None = None,
+) -> Iterator[Finding]:
+    """A document twice for the same query (and subtopic): an error, unless it is judged the same."""
+    seen: dict[tuple[str, str, str], int] = {}
+    for i, key in enumerate(zip(queries, docs, within, strict=True)):
+        first = seen.setdefault(key, i)
+        if first == i:
+            continue
+        harmless = grades is not None and grades[first] == grades[i]
+        with_grades = f" with grades {grades[first]:g} and {grades[i]:g}" if grades is not None else ""
+        message = (
+            f"document {key[1]!r} is {verb} twice for query {key[0]!r}{with_grades}, first in {unit} {lines[first]}."
+        )
+        yield Finding("warning" if harmless else "error", "duplicate", message, lines[i])
+
+
+def _unless_empty(findings: tuple[Finding, ...], content: list[str], noun: str) -> tuple[Finding, ...]:
+    if content:
+        return findings
+    return (*findings, Finding("error", "empty", f"there is no {noun} in the file."))
+
+
+def _problem(error: InputError) -> Finding:
+    return Finding("error", "unreadable", error.message, error.line)

@@ -1,0 +1,79 @@
+"""What a check finds, and about which file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from cranfield.data import Qrels, Run
+from cranfield.io import Identity, placed
+
+Level = Literal["error", "warning", "info"]
+Unit = Literal["line", "record"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing wrong (error), suspicious (warning) or worth knowing (info)."""
+
+    level: Level
+    about: str  # what kind of finding, a few words
+    message: str
+    line: int | None = None
+    count: int = 1  # how many such there are, the line being that of the first
+    unit: Unit = "line"  # what `line` counts: JSON and Parquet have records instead
+    file: str | None = None  # which of two files the line is in
+
+    def __str__(self) -> str:
+        file = "" if self.file is None else f"{self.file}, "
+        return placed(self.message, self.count, None if self.line is None else f"{file}{self.unit} {self.line}")
+
+    def record(self) -> dict[str, Any]:
+        place = {"file": self.file} if self.file is not None else {}
+        return {
+            "level": self.level,
+            "about": self.about,
+            **place,
+            "line": self.line if self.unit == "line" else None,
+            **({"record": self.line} if self.unit == "record" else {}),
+            "count": self.count,
+            "message": self.message,
+        }
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A file, what it is, what it holds, and what was found in it."""
+
+    file: str
+    identity: Identity | None
+    counts: str
+    findings: tuple[Finding, ...]
+    value: Run | Qrels | None = None
+    ids: Mapping[str, int] = field(default_factory=dict)  # of topics or documents, with the line of each
+
+    @property
+    def usable(self) -> bool:
+        return not any(finding.level == "error" for finding in self.findings)
+
+    @property
+    def unit(self) -> Unit:
+        return unit_of(self.identity.format) if self.identity else "line"
+
+    def record(self) -> dict[str, Any]:
+        identity = self.identity
+        return {
+            "file": self.file,
+            "kind": identity.kind if identity else None,
+            "format": identity.format if identity else None,
+            "why": identity.why if identity else None,
+            "holds": self.counts,
+            "usable": self.usable,
+            "findings": [finding.record() for finding in self.findings],
+        }
+
+
+def unit_of(format: str) -> Unit:
+    """What rows of a format are told by."""
+    return "record" if format in ("json", "parquet") else "line"

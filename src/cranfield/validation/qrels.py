@@ -1,0 +1,66 @@
+"""What can be suspicious in judgments: odd grades, topics without a relevant document, swapped columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from cranfield.base import counted, listed
+from cranfield.data import Qrels
+from cranfield.io import QrelsRows
+from cranfield.joining import Bools
+from cranfield.validation.findings import Finding
+
+
+def qrels_findings(qrels: Qrels, rows: QrelsRows) -> Iterator[Finding]:
+    """Everything suspicious in judgments that could be read, and in the rows they were made from."""
+    yield from (Finding("warning", "reading", note.message, note.line, note.count) for note in rows.notes)
+    yield from _swapped(rows)
+    yield from _grades(qrels)
+    barren = [q for q, docs in zip(qrels.queries, qrels.judged, strict=True) if not any(g >= 1 for g in docs.values())]
+    if barren:
+        message = f"{counted(len(barren), 'topic')} without a relevant document (grade 1 or more): {listed(barren)}."
+        yield Finding("warning", "no relevant document", message, _first_line(qrels, barren), len(barren))
+    if qrels.has_subtopics:
+        several = counted(qrels.merged, "document")
+        message = f"the second column tells subtopics or groups apart; {several} with several judgments."
+        yield Finding("info", "subtopics", message)
+
+
+def _swapped(rows: QrelsRows) -> Iterator[Finding]:
+    """A few documents with many grades: probably the grades are the documents."""
+    docs, grades = set(rows.docs), set(rows.grades)
+    if len(rows.docs) > 20 and len(docs) <= 6 < len(grades):
+        message = f"only {counted(len(docs), 'different document')} but many grades: are doc and grade swapped?"
+        yield Finding("warning", "swapped columns", message, rows.lines[0])
+
+
+def _grades(qrels: Qrels) -> Iterator[Finding]:
+    negative = qrels.grades < 0
+    fractional = qrels.grades != np.floor(qrels.grades)
+    if negative.any():
+        count = int(negative.sum())
+        message = f"{counted(count, 'negative grade')} ({_values(qrels, negative)}): pooled but not judged."
+        yield Finding("info", "negative grades", message, _line(qrels, negative), count)
+    if fractional.any():
+        count = int(fractional.sum())
+        cut_off = "trec_eval would cut off the fraction"
+        message = f"{counted(count, 'fractional grade')} ({_values(qrels, fractional)}): {cut_off}."
+        yield Finding("info", "fractional grades", message, _line(qrels, fractional), count)
+
+
+def _values(qrels: Qrels, where: Bools, most: int = 5) -> str:
+    values = np.unique(qrels.grades[where])
+    return ", ".join(f"{grade:g}" for grade in values[:most]) + ("…" if len(values) > most else "")
+
+
+def _line(qrels: Qrels, where: Bools) -> int:
+    return int(qrels.lines[where].min())
+
+
+def _first_line(qrels: Qrels, queries: Sequence[str]) -> int | None:
+    """The first line that has to do with one of the queries."""
+    wanted = set(queries)
+    rows = [qrels.rows_of(i) for i, query in enumerate(qrels.queries) if query in wanted]
+    return min((int(qrels.lines[part].min()) for part in rows if part.stop > part.start), default=None)

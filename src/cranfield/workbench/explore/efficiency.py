@@ -1,0 +1,138 @@
+"""What systems cost beside how good they are, where that was measured."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from cranfield.data import Run
+from cranfield.evaluation import Scores
+from cranfield.lab import Figure
+from cranfield.reporting import (
+    Cost,
+    Costs,
+    Front,
+    Material,
+    column,
+    how_measured,
+    indexing_said,
+    machine_facts,
+    milliseconds,
+    names,
+    not_told,
+    read_costs,
+    said,
+    size,
+)
+from cranfield.workbench.explore.request_context import Visit
+from cranfield.workbench.explore.score_cache import with_runs
+from cranfield.workbench.explore.svg import pareto, reach
+from cranfield.workbench.explore.table_query import Heading, Listing, Row
+from cranfield.workbench.pages import Page
+
+SHOWN = (50, 95)  # percentiles
+
+
+def efficiency(visit: Visit) -> Page:
+    """Latency, throughput and index beside the main measure, and which systems nobody beats in both."""
+    if visit.explored.costs is None:
+        return Page("no_costs.html", {"rows": [], "total": 0}, "Efficiency", {"visit": visit})
+    costs = read_costs(visit.explored.costs)
+    main = visit.main
+    scores = with_runs(visit.scores, visit.explored.by_name, lambda name: _tagged(visit, name))
+    col = column(scores, main)
+    front = Front.of(scores, col, costs) if col.measure.is_quality else Front(())
+    rows = _rows(scores, main, costs, front)
+    headings = [
+        Heading("system", "System", lambda row: row["system"], is_figure=False),
+        Heading("mean", main, lambda row: row["mean"]),
+        *(_latency_heading(p) for p in SHOWN),
+        Heading("throughput", "Queries/s", lambda row: row["throughput"]),
+        Heading("index", "Index", lambda row: row["index_bytes"]),
+        Heading("front", "Pareto front", lambda row: row["standing"], is_figure=False),
+    ]
+    usual = f"{'-' if col.measure.more_is_better else ''}mean"
+    listing = Listing(visit.asked, headings, rows, lambda row: row["system"], sort=usual)
+    value = {
+        "collection": visit.explored.name,
+        "measure": main,
+        "summary": list(said(front, Material(scores))),
+        "how": how_measured(costs),
+        "indexing": indexing_said(costs),
+        "machine": dict(machine_facts(costs)),
+        "notes": [*not_told(costs, scores, names(scores)), *costs.notes, *([costs.energy] if costs.energy else [])],
+        **listing.to_dict(),
+    }
+    known = [row for row in rows if row["latency"].get("p50") is not None and row["mean"] is not None]
+    points = [
+        {
+            "system": row["system"],
+            "mean": row["mean"],
+            "latency": row["latency"]["p50"]["value"],
+            "is_on_front": row["is_on_front"],
+            "told": f"{row['system']}: {main} {row['mean']:.4f}, {milliseconds(row['latency']['p50']['value'])} ms",
+        }
+        for row in known
+    ]
+    more = {
+        "visit": visit,
+        "listing": listing,
+        "picture": pareto(points, reach(col)) if points else None,
+        "milliseconds": milliseconds,
+        "size": size,
+        "shown_percentiles": SHOWN,
+    }
+    return Page("efficiency.html", value, "Efficiency", more)
+
+
+def _tagged(visit: Visit, name: str) -> Run:
+    """A run without its documents: its tag is all that costs are looked up by."""
+    ranking = visit.ranking(name)
+    nothing = np.array([], dtype=np.int64)
+    return Run(name, (), np.array([0]), np.array([], dtype=object), np.array([]), lines=nothing, tag=ranking.tag)
+
+
+def _latency_heading(percentile: int) -> Heading:
+    def key(row: Row) -> float | None:
+        found = row["latency"].get(f"p{percentile}")
+        return None if found is None else found["value"]
+
+    return Heading(f"p{percentile}", f"p{percentile}, ms", key)
+
+
+def _rows(scores: Scores, main: str, costs: Costs, front: Front) -> list[Row]:
+    points = {point.place: point for point in front.points}
+    rows = []
+    for i, (run, cost) in enumerate(zip(scores.runs, costs.of_runs(scores), strict=True)):
+        if cost is None:
+            continue
+        mean, within = scores.mean(main, run.name), scores.interval(main, run.name)
+        point = points.get(i)
+        is_on = point is not None and front.has(point)
+        rows.append(
+            {
+                "system": run.name,
+                "mean": None if math.isnan(mean) else float(mean),
+                "low": None if within is None else within.low,
+                "high": None if within is None else within.high,
+                "latency": {f"p{p}": _figure(cost.latency[p]) for p in SHOWN if p in cost.latency},
+                "throughput": None if cost.best_throughput is None else cost.best_throughput[0],
+                "clients": None if cost.best_throughput is None else cost.best_throughput[1],
+                "index_bytes": cost.index_bytes,
+                "bytes_a_document": _each(cost),
+                "joules_a_search": cost.joules,
+                "is_on_front": is_on,
+                "standing": None if point is None else "on it" if is_on else "behind",
+                "about": "" if point is None else front.said_of(point),
+            }
+        )
+    return rows
+
+
+def _figure(figure: Figure) -> dict[str, float | None]:
+    return {"value": figure.value, "low": figure.low, "high": figure.high}
+
+
+def _each(cost: Cost) -> float | None:
+    return cost.index_bytes / cost.documents if cost.index_bytes is not None and cost.documents else None

@@ -1,0 +1,122 @@
+"""A document as a judge sees it: as text, or as a page whose HTML cannot do anything."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import lru_cache
+from html import escape
+from typing import Any
+
+from cranfield.annotation import other_fields
+from cranfield.data import Document
+from cranfield.io import read_page
+from cranfield.reporting import shown
+from cranfield.workbench.judge.sanitize import TooMuch, simplified
+from cranfield.workbench.pages import HERE
+
+HTML = "html"  # the field of a document that is its page
+BEGINNING = 2000  # characters in which a page shows that it is one
+_FIRST = re.compile(r"<(?:!doctype\s+html|html|head|body|title|article|div|p|table|h[1-6])\b", re.IGNORECASE)
+TOO_MUCH = "This page has more markup than can be shown as a page. This is its text."
+_TAGS = set(
+    "a abbr article aside b bdi bdo blockquote br caption center cite code col colgroup dd del details dfn div dl dt "
+    "em figcaption figure footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark nav ol p pre q rp rt ruby s "
+    "samp section small span strike strong sub summary sup table tbody td tfoot th thead time tr tt u ul var "
+    "wbr".split()
+)
+# no addresses: whoever clicks stays, and nobody is told that the document is read
+_ATTRIBUTES = {
+    "*": {"title", "lang", "dir"},
+    "td": {"colspan", "rowspan"},
+    "th": {"colspan", "rowspan", "scope"},
+    "ol": {"start"},
+    "img": {"alt", "src"},
+}
+_UNSEEN = {"script", "style", "template", "noscript", "iframe", "object", "svg", "math", "head", "title"}
+
+
+def as_shown(document: Document | None) -> dict[str, Any] | None:
+    """Title, text and fields for the page, which shows all of it as text."""
+    if document is None:
+        return None
+    markup = page_of(document)
+    text, title = document.text, document.title
+    if markup is not None and markup is document.text:
+        visible = read_page(markup.encode("utf-8", "replace"), "text/html; charset=utf-8")
+        text, title = visible.text, title or visible.title
+    fields = [[shown(name), _printable(value)] for name, value in other_fields(document) if name != HTML]
+    return {"title": _printable(title), "text": _printable(text), "fields": fields, "is_page": markup is not None}
+
+
+def page_of(document: Document) -> str | None:
+    """The HTML of a document, if it is a page."""
+    if document.fields.get(HTML):
+        return document.fields[HTML]
+    return document.text if _is_page(document.text[:BEGINNING]) else None
+
+
+def _is_page(beginning: str) -> bool:
+    """Whether a text begins like a page, after comments and the like."""
+    rest = beginning.lstrip()
+    while rest.startswith(("<!--", "<?xml")):
+        is_comment = rest.startswith("<!--")
+        rest = rest[4:].partition("-->" if is_comment else ">")[2].lstrip()
+    return _FIRST.match(rest) is not None
+
+
+def framed(markup: str) -> str:
+    """A page for a frame: what can do harm is taken out, what is left can load nothing.
+
+    >>> "<p>so</p>" in framed("<p onclick='x()'>so<script>x()</script></p>")
+    True
+    """
+    head = f'<meta charset="utf-8"><style>{_style()}</style>'
+    try:
+        body = _clean(markup)
+    except TooMuch:
+        text = read_page(markup.encode("utf-8", "replace"), "text/html; charset=utf-8").text
+        body = "".join(f"<p>{escape(line)}</p>" for line in [TOO_MUCH, *text.splitlines()])
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body dir="auto">{body}</body></html>\n'
+
+
+def frame_policy() -> str:
+    """For a document in a frame: no script, no form, nothing loaded, no style but ours, an origin of its own."""
+    digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
+    return (
+        f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; "
+        "frame-ancestors 'self'; sandbox"
+    )
+
+
+@lru_cache(1)
+def _style() -> str:
+    return (HERE / "static" / "document.css").read_text("utf-8")
+
+
+def _clean(markup: str) -> str:
+    import nh3
+
+    return nh3.clean(
+        simplified(_printable(markup), _TAGS, _ATTRIBUTES, _UNSEEN - {"head"}),
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        clean_content_tags=_UNSEEN,
+        url_schemes={"data"},
+        attribute_filter=_without_addresses,
+        link_rel=None,
+        strip_comments=True,
+    )
+
+
+def _without_addresses(tag: str, name: str, value: str) -> str | None:
+    """Pictures may be part of a page, and come from nowhere else."""
+    if name != "src":
+        return value
+    return value if re.match(r"data:image/(?:png|jpeg|gif|webp);base64,", value) else None
+
+
+def _printable(text: str) -> str:
+    """Text as a page can hold it."""
+    return text.encode("utf-8", "replace").decode()
