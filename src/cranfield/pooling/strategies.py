@@ -151,20 +151,20 @@ def _one(*args: Any, **more: Any) -> tuple[str, Strategy]:
 
 STRATEGIES: Mapping[str, Strategy] = dict(
     [
-        _one("depth", "the first k documents of each run, best ranks first", "order", "orders.Depth"),
+        _one("depth", "the first k documents of each run, best ranks first", "order", "static_orders.Depth"),
         _one(
             "mnz",
             "by CombMNZ: the sum of the scores, times the number of runs",
             "order",
-            "orders.CombMNZ",
+            "static_orders.CombMNZ",
             "Fox & Shaw, TREC-2 1993",
         ),
-        _one("borda", "by Borda's count", "order", "orders.Borda", "Aslam & Montague, SIGIR 2001"),
+        _one("borda", "by Borda's count", "order", "static_orders.Borda", "Aslam & Montague, SIGIR 2001"),
         _one(
             "rrf",
             "by reciprocal ranks, Σ1/(k + rank)",
             "order",
-            "orders.RRF",
+            "static_orders.RRF",
             "Cormack, Clarke & Büttcher, SIGIR 2009",
             parameters={"k": Parameter("how little the first ranks stand out", 60, _number(0, 1e9))},
         ),
@@ -172,7 +172,7 @@ STRATEGIES: Mapping[str, Strategy] = dict(
             "rbp",
             "by rank-biased precision, Σ(1 − p)p^(rank − 1)",
             "order",
-            "orders.RBP",
+            "static_orders.RBP",
             "Moffat, Webber & Zobel, SIGIR 2007",
             parameters={"p": Parameter("how far down a list its reader gets", 0.8, _number(0.0001, 0.9999))},
         ),
@@ -197,7 +197,7 @@ STRATEGIES: Mapping[str, Strategy] = dict(
             "mtf",
             "move-to-front: stay with a run while its documents are relevant",
             "adaptive",
-            "front.MoveToFront",
+            "move_to_front.MoveToFront",
             "Cormack, Palmer & Clarke, SIGIR 1998",
         ),
         _one("mm", "bandit: the run with the most relevant so far", *_bandit("MaxMean", 1.0)),

@@ -66,7 +66,7 @@ KINDS = {
 _HOMES = {
     "curves": ("plane", "precision_recall"),
     "depth": ("cutoffs", "gain", "weights"),
-    "drawing": ("Plot",),
+    "plot": ("Plot",),
     "efficiency": ("pareto",),
     "pairs": ("differences", "scatter"),
     "systems": ("correlation", "critical_difference", "means"),
