@@ -29,7 +29,7 @@ import pytest
 
 from cranfield import Run, read_documents, read_qrels, read_run
 from cranfield.annotation import Desk, open_log
-from tests.judging.test_terminal import Terminal
+from tests.annotation.test_screen import Terminal
 from tests.lab import servers
 from tests.lab.test_embeddings import Server
 from tests.test_docs import NOT_RUN, PAGES, ROOT, Block, blocks, matches

@@ -19,9 +19,9 @@ from cranfield.lab.collections.base import address_of
 from cranfield.lab.collections.catalogue import KNOWN, count
 from cranfield.lab.index import build
 from cranfield.lab.systems import query_text, system_named
-from tests.formats.test_trec_web import BLOG08, GOV2
-from tests.formats.test_warc import HTTP, record
-from tests.test_lzw import packed
+from tests.io.test_lzw import packed
+from tests.io.test_trec_web import BLOG08, GOV2
+from tests.io.test_warc import HTTP, record
 
 Fill = Callable[[dict[str, str | bytes]], Path]
 
