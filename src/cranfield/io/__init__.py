@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from cranfield.io.detect_format import AS_ASKED
     from cranfield.io.detect_kind import Identity, Kind, identify
     from cranfield.io.files import Input, PathLike, display_name, expand, sha256_of, without_compression, writing
-    from cranfield.io.html_text import ENCODINGS_NOTE, fed, page_fields, read_page
+    from cranfield.io.html_text import ENCODINGS_NOTE, feed_html, read_page
     from cranfield.io.json_rows import Pairs, parse_json
     from cranfield.io.lzw import MAGIC
     from cranfield.io.objects import as_qrels, as_run, from_arrays
@@ -66,7 +66,7 @@ __all__, __getattr__ = lazy_exports(
         "detect_format": "AS_ASKED",
         "detect_kind": "Identity Kind identify",
         "files": "Input PathLike display_name expand sha256_of without_compression writing",
-        "html_text": "ENCODINGS_NOTE fed page_fields read_page",
+        "html_text": "ENCODINGS_NOTE feed_html read_page",
         "json_rows": "Pairs parse_json",
         "lzw": "MAGIC",
         "objects": "as_qrels as_run from_arrays",
