@@ -1,4 +1,4 @@
-/* What a join gives: groups (one a query) and hits (the judged documents retrieved), column by column. */
+/* The result of a join, as columns: groups (one per query) and hits (the judged documents retrieved). */
 #ifndef CRANFIELD_HITS_H
 #define CRANFIELD_HITS_H
 
@@ -7,12 +7,12 @@
 #include "ranking.h"
 
 typedef struct {
-    int64_t *query, *retrieved, *tied, *single_tied, *starts; /* per group; starts has one more */
+    int64_t *query, *retrieved, *tied, *single_tied, *starts; /* one per group, and one more in starts */
     size_t groups, groups_room;
-    int64_t *rank, *doc, *first, *size;
+    int64_t *rank, *doc, *first, *size; /* one per hit: first rank and size of its group of equal scores */
     double *grade;
     size_t n, room;
-    int grouped; /* whether a hit shares its score with another document, so that first and size tell something */
+    int grouped; /* whether any hit shares its score with another document; otherwise first and size are not needed */
 } Hits;
 
 static void free_hits(Hits *h) {
@@ -48,7 +48,7 @@ static int make_room_for_groups(Hits *h, size_t n) {
            make_room((void **)&h->starts, &h->groups_room, n, sizeof(int64_t));
 }
 
-/* The hits of a query whose rows are ranked. 0 where there is no memory. */
+/* Add the hits of a query whose rows are ranked. Returns 0 if memory runs out. */
 static int add_group(Hits *h, const Rows *r, int64_t query, size_t found) {
     if (!make_room_for_groups(h, h->groups + 2) || !make_room_for_hits(h, h->n + found)) return 0;
     size_t group = h->groups++;

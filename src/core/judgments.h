@@ -1,4 +1,4 @@
-/* Judgments: for each query its judged documents and their grades, ready to be joined with a run. */
+/* The judged documents of each query with their grades, prepared for the join with runs. */
 #ifndef CRANFIELD_JUDGMENTS_H
 #define CRANFIELD_JUDGMENTS_H
 
@@ -17,21 +17,21 @@ typedef struct {
 
 typedef struct {
     PyObject_HEAD
-    size_t n;         /* queries */
+    size_t n; /* number of queries */
     Id *queries;
-    size_t *starts;   /* the documents of query i are starts[i] to starts[i + 1] */
+    size_t *starts; /* the documents of query i are starts[i] to starts[i + 1] */
     Id *docs;
     double *grades;
-    int64_t *lines;   /* where each document stands in its file; NULL if it came from none */
-    uint32_t *table;  /* from the hash of a query to 1 + its number */
+    int64_t *lines;  /* the line of each judgment in its file; NULL if there is no file */
+    uint32_t *table; /* hash table: 1 + number for each query */
     size_t mask;
-    PyObject *text;     /* the bytes that hold the ids */
-    PyObject *names;    /* the documents as strings, a list; NULL until asked for */
-    PyObject *numbers;  /* from a query as a string to its number; NULL until asked for */
-    PyObject *subtopic; /* what the second column says throughout; NULL if there is none */
+    PyObject *text;     /* bytes that contain the ids */
+    PyObject *names;    /* list of the documents as strings; NULL until needed */
+    PyObject *numbers;  /* dict of the number of each query; NULL until needed */
+    PyObject *subtopic; /* the value of the second column, the same in all lines; NULL if there is no file */
 } Judgments;
 
-static void forget(Judgments *self) {
+static void release_members(Judgments *self) {
     PyMem_Free(self->queries);
     PyMem_Free(self->starts);
     PyMem_Free(self->docs);
@@ -46,7 +46,7 @@ static void forget(Judgments *self) {
 
 static void Judgments_dealloc(Judgments *self) {
     PyTypeObject *type = Py_TYPE(self);
-    forget(self);
+    release_members(self);
     type->tp_free((PyObject *)self);
     Py_DECREF(type);
 }
@@ -55,11 +55,21 @@ static inline int same_id(const Id *id, const char *at, size_t size, uint64_t ha
     return id->hash == hash && id->size == size && same_bytes(id->at, at, size);
 }
 
-static PyObject *as_text(const Id *id) {
+static PyObject *decode_id(const Id *id) {
     return PyUnicode_DecodeUTF8(id->at, (Py_ssize_t)id->size, "surrogateescape");
 }
 
-/* The number of a query, or -1. */
+static PyObject *make_id_list(const Id *ids, size_t n) {
+    PyObject *list = PyList_New((Py_ssize_t)n);
+    for (size_t i = 0; list && i < n; i++) {
+        PyObject *id = decode_id(&ids[i]);
+        if (!id) Py_CLEAR(list);
+        else PyList_SET_ITEM(list, (Py_ssize_t)i, id);
+    }
+    return list;
+}
+
+/* The number of a query, or -1 if it has no judgments. */
 static int64_t find_query(const Judgments *self, const char *at, size_t size, uint64_t hash) {
     for (size_t i = hash & self->mask; self->table[i]; i = (i + 1) & self->mask)
         if (same_id(&self->queries[self->table[i] - 1], at, size, hash)) return self->table[i] - 1;
@@ -95,14 +105,14 @@ static int allocate(Judgments *self, size_t queries, size_t docs) {
     return -1;
 }
 
-/* ---- from Python's own queries and dictionaries ---- */
+/* ---- from Python dictionaries ---- */
 
 typedef struct {
     char *bytes;
     size_t size, room;
 } Text;
 
-/* The id as bytes at the end of a text; what is not valid UTF-8 is written as the bytes it was read from. */
+/* Append an id to a text, as UTF-8. Surrogate escapes become the bytes they stand for. */
 static int append_id(Text *text, PyObject *name, Id *id) {
     PyObject *encoded = PyUnicode_AsEncodedString(name, "utf-8", "surrogateescape");
     if (!encoded) return -1;
@@ -119,17 +129,18 @@ static int append_id(Text *text, PyObject *name, Id *id) {
     return 0;
 }
 
-static const char *placed(Id *ids, size_t n, const char *at) {
+/* Set the address and hash of ids that follow each other in a text. Returns the end of the last one. */
+static const char *set_addresses(Id *ids, size_t n, const char *at) {
     for (size_t i = 0; i < n; i++) {
         ids[i].at = at;
-        ids[i].hash = hash_of(at, ids[i].size);
+        ids[i].hash = hash_bytes(at, ids[i].size);
         at += ids[i].size;
     }
     return at;
 }
 
-/* A finite number of a type that runs no code of its own, which could change the dictionary. */
-static int plain_grade(PyObject *grade, double *value) {
+/* Convert a finite number. Other types could run code that changes the dictionary. */
+static int convert_grade(PyObject *grade, double *value) {
     if (!PyFloat_Check(grade) && !PyLong_CheckExact(grade)) {
         PyErr_SetString(PyExc_TypeError, "grades must be numbers");
         return -1;
@@ -140,7 +151,7 @@ static int plain_grade(PyObject *grade, double *value) {
     return -1;
 }
 
-/* A plain string, so that comparing it runs no code of its own. */
+/* Append an id as an exact string, which is compared without running Python code. */
 static int append_name(PyObject *names, PyObject *doc) {
     PyObject *name = PyUnicode_FromObject(doc);
     int failed = !name || PyList_Append(names, name);
@@ -148,7 +159,7 @@ static int append_name(PyObject *names, PyObject *doc) {
     return failed ? -1 : 0;
 }
 
-static int add_judged(Judgments *self, PyObject *judged, Text *text, size_t query, size_t room) {
+static int add_query(Judgments *self, PyObject *judged, Text *text, size_t query, size_t room) {
     PyObject *doc, *grade;
     Py_ssize_t at = 0;
     size_t i = self->starts[query];
@@ -157,7 +168,7 @@ static int add_judged(Judgments *self, PyObject *judged, Text *text, size_t quer
             PyErr_SetString(PyExc_RuntimeError, "judgments changed while they were read");
             return -1;
         }
-        if (plain_grade(grade, &self->grades[i]) || append_name(self->names, doc)) return -1;
+        if (convert_grade(grade, &self->grades[i]) || append_name(self->names, doc)) return -1;
         if (append_id(text, PyList_GET_ITEM(self->names, (Py_ssize_t)i), &self->docs[i])) return -1;
         i++;
     }
@@ -184,10 +195,10 @@ static int fill_from_dicts(Judgments *self, PyObject *queries, PyObject *judged,
         if (append_id(text, PyTuple_GET_ITEM(queries, q), &self->queries[q])) return -1;
     if (!(self->names = PyList_New(0))) return -1;
     for (Py_ssize_t q = 0; q < n; q++)
-        if (add_judged(self, PyTuple_GET_ITEM(judged, q), text, (size_t)q, docs)) return -1;
+        if (add_query(self, PyTuple_GET_ITEM(judged, q), text, (size_t)q, docs)) return -1;
     self->text = PyBytes_FromStringAndSize(text->bytes, (Py_ssize_t)text->size);
     if (!self->text) return -1;
-    placed(self->docs, docs, placed(self->queries, self->n, PyBytes_AS_STRING(self->text)));
+    set_addresses(self->docs, docs, set_addresses(self->queries, self->n, PyBytes_AS_STRING(self->text)));
     return index_queries(self);
 }
 
@@ -212,27 +223,18 @@ static PyObject *Judgments_new(PyTypeObject *type, PyObject *args, PyObject *kwa
     return (PyObject *)self;
 }
 
-/* ---- what Python asks for ---- */
+/* ---- methods ---- */
 
-static PyObject *names_of(Judgments *self) {
-    if (!self->names) {
-        size_t n = self->starts[self->n];
-        PyObject *names = PyList_New((Py_ssize_t)n);
-        for (size_t i = 0; names && i < n; i++) {
-            PyObject *name = as_text(&self->docs[i]);
-            if (!name) Py_CLEAR(names);
-            else PyList_SET_ITEM(names, (Py_ssize_t)i, name);
-        }
-        self->names = names;
-    }
+static PyObject *get_doc_names(Judgments *self) {
+    if (!self->names) self->names = make_id_list(self->docs, self->starts[self->n]);
     return self->names;
 }
 
-static PyObject *numbers_of(Judgments *self) {
+static PyObject *get_query_numbers(Judgments *self) {
     if (!self->numbers) {
         PyObject *numbers = PyDict_New();
         for (size_t q = 0; numbers && q < self->n; q++) {
-            PyObject *name = as_text(&self->queries[q]), *number = PyLong_FromSize_t(q);
+            PyObject *name = decode_id(&self->queries[q]), *number = PyLong_FromSize_t(q);
             if (!name || !number || PyDict_SetItem(numbers, name, number)) Py_CLEAR(numbers);
             Py_XDECREF(name);
             Py_XDECREF(number);
@@ -244,26 +246,20 @@ static PyObject *numbers_of(Judgments *self) {
 
 static PyObject *Judgments_queries(Judgments *self, PyObject *unused) {
     (void)unused;
-    PyObject *queries = PyList_New((Py_ssize_t)self->n);
-    for (size_t q = 0; queries && q < self->n; q++) {
-        PyObject *name = as_text(&self->queries[q]);
-        if (!name) Py_CLEAR(queries);
-        else PyList_SET_ITEM(queries, (Py_ssize_t)q, name);
-    }
-    return queries;
+    return make_id_list(self->queries, self->n);
 }
 
 static PyObject *Judgments_docs(Judgments *self, PyObject *unused) {
     (void)unused;
-    PyObject *names = names_of(self);
+    PyObject *names = get_doc_names(self);
     return names ? PySequence_List(names) : NULL;
 }
 
-static PyObject *column(const void *values, size_t n) {
+static PyObject *to_bytes(const void *values, size_t n) {
     return PyBytes_FromStringAndSize(values ? values : "", values ? (Py_ssize_t)(n * 8) : 0);
 }
 
-/* starts, grades and lines, as the bytes of int64, float64 and int64, and the subtopic. */
+/* starts, grades and lines as the bytes of int64, float64 and int64, and the subtopic. */
 static PyObject *Judgments_columns(Judgments *self, PyObject *unused) {
     (void)unused;
     size_t docs = self->starts[self->n];
@@ -273,7 +269,7 @@ static PyObject *Judgments_columns(Judgments *self, PyObject *unused) {
         int64_t start = (int64_t)self->starts[q];
         memcpy(PyBytes_AS_STRING(starts) + 8 * q, &start, 8);
     }
-    return Py_BuildValue("NNNO", starts, column(self->grades, docs), column(self->lines, docs),
+    return Py_BuildValue("NNNO", starts, to_bytes(self->grades, docs), to_bytes(self->lines, docs),
                          self->subtopic ? self->subtopic : Py_None);
 }
 
@@ -284,7 +280,7 @@ static int by_grade_descending(const void *a, const void *b) {
 
 enum { LEVELS = 16 };
 
-/* The highest first. Nearly all grades are small whole numbers, which need only be counted. */
+/* Sort in descending order. Nearly all grades are small integers, for which counting is enough. */
 static void sort_grades(double *grades, size_t n) {
     size_t counts[LEVELS] = {0};
     for (size_t i = 0; i < n; i++) {
@@ -299,10 +295,10 @@ static void sort_grades(double *grades, size_t n) {
         for (size_t k = counts[level]; k > 0; k--) *grades++ = level;
 }
 
-/* The grades of each query, the highest first, as the bytes of float64. */
+/* The grades of each query in descending order, as the bytes of float64. */
 static PyObject *Judgments_ideal(Judgments *self, PyObject *unused) {
     (void)unused;
-    PyObject *bytes = column(self->grades, self->starts[self->n]);
+    PyObject *bytes = to_bytes(self->grades, self->starts[self->n]);
     if (!bytes) return NULL;
     double *grades = (double *)(void *)PyBytes_AS_STRING(bytes);
     for (size_t q = 0; q < self->n; q++)
@@ -310,44 +306,44 @@ static PyObject *Judgments_ideal(Judgments *self, PyObject *unused) {
     return bytes;
 }
 
-static void arrange_query(const Judgments *self, Judgments *made, size_t from, size_t to) {
-    size_t start = self->starts[from], n = self->starts[from + 1] - start, at = made->starts[to];
-    made->queries[to] = self->queries[from];
-    memcpy(made->docs + at, self->docs + start, n * sizeof(Id));
-    memcpy(made->grades + at, self->grades + start, n * sizeof(double));
-    if (self->lines) memcpy(made->lines + at, self->lines + start, n * sizeof(int64_t));
-    made->starts[to + 1] = at + n;
+static void copy_query(const Judgments *self, Judgments *copy, size_t from, size_t to) {
+    size_t start = self->starts[from], n = self->starts[from + 1] - start, at = copy->starts[to];
+    copy->queries[to] = self->queries[from];
+    memcpy(copy->docs + at, self->docs + start, n * sizeof(Id));
+    memcpy(copy->grades + at, self->grades + start, n * sizeof(double));
+    if (self->lines) memcpy(copy->lines + at, self->lines + start, n * sizeof(int64_t));
+    copy->starts[to + 1] = at + n;
 }
 
-/* The same with the queries in another order: a list of all their numbers. */
+/* The same judgments with the queries in another order, a list of their numbers. */
 static PyObject *Judgments_arranged(Judgments *self, PyObject *order) {
     if (!PyList_Check(order) || (size_t)PyList_GET_SIZE(order) != self->n) {
         PyErr_SetString(PyExc_ValueError, "expected a list with the number of every query");
         return NULL;
     }
     PyTypeObject *type = Py_TYPE(self);
-    Judgments *made = (Judgments *)type->tp_alloc(type, 0);
-    if (!made) return NULL;
+    Judgments *copy = (Judgments *)type->tp_alloc(type, 0);
+    if (!copy) return NULL;
     size_t docs = self->starts[self->n];
-    if (allocate(made, self->n, docs)) goto failed;
-    if (self->lines && !(made->lines = PyMem_Calloc(docs + 1, sizeof(int64_t)))) {
+    if (allocate(copy, self->n, docs)) goto failed;
+    if (self->lines && !(copy->lines = PyMem_Calloc(docs + 1, sizeof(int64_t)))) {
         PyErr_NoMemory();
         goto failed;
     }
     for (size_t to = 0; to < self->n; to++) {
         size_t from = PyLong_AsSize_t(PyList_GET_ITEM(order, (Py_ssize_t)to));
-        if (from >= self->n || made->starts[to] + (self->starts[from + 1] - self->starts[from]) > docs) {
+        if (from >= self->n || copy->starts[to] + (self->starts[from + 1] - self->starts[from]) > docs) {
             if (!PyErr_Occurred()) PyErr_SetString(PyExc_ValueError, "expected the number of every query once");
             goto failed;
         }
-        arrange_query(self, made, from, to);
+        copy_query(self, copy, from, to);
     }
-    made->text = Py_NewRef(self->text);
-    made->subtopic = Py_XNewRef(self->subtopic);
-    if (index_queries(made)) goto failed;
-    return (PyObject *)made;
+    copy->text = Py_NewRef(self->text);
+    copy->subtopic = Py_XNewRef(self->subtopic);
+    if (index_queries(copy)) goto failed;
+    return (PyObject *)copy;
 failed:
-    Py_DECREF(made);
+    Py_DECREF(copy);
     return NULL;
 }
 
@@ -357,13 +353,13 @@ static PyMethodDef Judgments_methods[] = {
     {"queries", (PyCFunction)Judgments_queries, METH_NOARGS, "The queries, as strings."},
     {"docs", (PyCFunction)Judgments_docs, METH_NOARGS, "The judged documents of all queries, as strings."},
     {"columns", (PyCFunction)Judgments_columns, METH_NOARGS, "(starts, grades, lines, subtopic)"},
-    {"ideal", (PyCFunction)Judgments_ideal, METH_NOARGS, "The grades of each query, the highest first."},
-    {"arranged", (PyCFunction)Judgments_arranged, METH_O, "The same with the queries in another order."},
+    {"ideal", (PyCFunction)Judgments_ideal, METH_NOARGS, "The grades of each query in descending order."},
+    {"arranged", (PyCFunction)Judgments_arranged, METH_O, "The same judgments with the queries in another order."},
     {NULL, NULL, 0, NULL},
 };
 
 static PyType_Slot Judgments_slots[] = {
-    {Py_tp_doc, "For each query the judged documents and their grades."},
+    {Py_tp_doc, "The judged documents of each query with their grades."},
     {Py_tp_new, Judgments_new},
     {Py_tp_dealloc, Judgments_dealloc},
     {Py_tp_methods, Judgments_methods},

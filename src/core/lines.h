@@ -1,22 +1,24 @@
-/* Lines of a TREC run or of TREC qrels, token by token. Whatever is not plain is left to Python: IRREGULAR. */
+/* Reads the lines of a TREC run or of TREC qrels. A line that is not plain is IRREGULAR and left to Python. */
 #ifndef CRANFIELD_LINES_H
 #define CRANFIELD_LINES_H
 
 #include <Python.h>
+#include <math.h>
 
 #include "numbers.h"
 #include "scan.h"
 
-typedef enum { LINE, NO_LINE, TEXT_END, IRREGULAR } LineKind;
+/* A SKIPPED_LINE is blank or a comment. */
+typedef enum { LINE, SKIPPED_LINE, END_OF_TEXT, IRREGULAR } LineKind;
 
 typedef struct {
-    const char *at, *end; /* what is still to be read */
-    const char *line;     /* where the line that was read last starts */
-    int64_t number;       /* lines read so far */
-    PyThreadState *thread; /* the GIL is not held; this gives it back */
-    const char *prefix;    /* query and second column of the line before, with the gaps after them */
+    const char *at, *end;  /* the text not yet read */
+    const char *line;      /* start of the current line */
+    int64_t number;        /* of the current line, from 1 */
+    PyThreadState *thread; /* to take the GIL again, which is released while reading */
+    const char *prefix;    /* query and second column of the previous line, with the white space after them */
     size_t prefix_size, query_size;
-    const char *tail; /* what followed the score in the line before, line end included */
+    const char *tail; /* what followed the score in the previous line, including the line end */
     size_t tail_size;
 } Reader;
 
@@ -33,7 +35,7 @@ static inline const char *skip_gap(const char *p, const char *end) {
 
 enum { LONGEST_NUMBER = 10000 };
 
-/* A number that needs care is given to Python, which rounds correctly in any locale. */
+/* Let Python parse a number: it rounds correctly in any locale. */
 static int parse_hard_number(Reader *reader, const char *p, const char *end, double *value) {
     char token[LONGEST_NUMBER + 1];
     if (end - p > LONGEST_NUMBER) return 0;
@@ -49,21 +51,21 @@ static int parse_hard_number(Reader *reader, const char *p, const char *end, dou
 
 static inline int read_number(Reader *reader, const char **at, double *value) {
     const char *start = *at;
-    NumberKind kind = number(at, reader->end, value);
+    NumberKind kind = parse_number(at, reader->end, value);
     if (LIKELY(kind == NUMBER_OK)) return 1;
     return kind == NUMBER_HARD && parse_hard_number(reader, start, *at, value);
 }
 
-static inline LineKind next_line(Reader *reader) {
+static inline LineKind skip_line(Reader *reader) {
     const char *end = memchr(reader->at, '\n', (size_t)(reader->end - reader->at));
     reader->at = end ? end + 1 : reader->end;
-    return NO_LINE;
+    return SKIPPED_LINE;
 }
 
-/* Query and second column; those of the line before are recognised at once. */
-static inline LineKind read_front(Reader *reader, Fields *fields, const char **rest) {
+/* Read the query and the second column. Most lines repeat those of the previous line, which one comparison shows. */
+static inline LineKind read_prefix(Reader *reader, Fields *fields, const char **rest) {
     const char *p = reader->at, *end = reader->end;
-    if (p == end) return TEXT_END;
+    if (p == end) return END_OF_TEXT;
     reader->line = p;
     reader->number++;
     size_t size = reader->prefix_size;
@@ -74,7 +76,7 @@ static inline LineKind read_front(Reader *reader, Fields *fields, const char **r
         return LINE;
     }
     p = skip_gap(p, end);
-    if (p == end || *p == '\n' || *p == '#') return next_line(reader);
+    if (p == end || *p == '\n' || *p == '#') return skip_line(reader);
     fields->query = p;
     p = token_end(p, end);
     fields->query_size = (size_t)(p - fields->query);
@@ -83,14 +85,14 @@ static inline LineKind read_front(Reader *reader, Fields *fields, const char **r
     fields->second_size = (size_t)(p - fields->second);
     *rest = p = skip_gap(p, end);
     if (p == end || *p == '\n') return IRREGULAR;
-    int known = fields->query == reader->line;
+    int at_line_start = fields->query == reader->line;
     reader->prefix = reader->line;
-    reader->prefix_size = known ? (size_t)(p - reader->line) : 0;
+    reader->prefix_size = at_line_start ? (size_t)(p - reader->line) : 0;
     reader->query_size = fields->query_size;
     return LINE;
 }
 
-/* A whole number, of which there is nothing to know but that it is one. */
+/* Skip an integer; NULL if there is none. Ranks are checked and not used. */
 static inline const char *skip_rank(const char *p, const char *end) {
     if (p < end && (*p == '-' || *p == '+')) p++;
     const char *digits = p;
@@ -98,7 +100,7 @@ static inline const char *skip_rank(const char *p, const char *end) {
     return p > digits && p - digits <= 18 && p < end && is_gap((unsigned char)*p) ? p : NULL;
 }
 
-/* Nothing but white space up to the end of the line. */
+/* Move to the next line, if nothing but white space is left of this one. */
 static inline LineKind finish_line(Reader *reader, const char *p) {
     p = skip_gap(p, reader->end);
     if (p < reader->end && *p != '\n') return IRREGULAR;
@@ -109,7 +111,7 @@ static inline LineKind finish_line(Reader *reader, const char *p) {
 /* query Q0 doc rank score tag */
 static inline LineKind read_run_line(Reader *reader, Fields *fields) {
     const char *p, *end = reader->end;
-    LineKind kind = read_front(reader, fields, &p);
+    LineKind kind = read_prefix(reader, fields, &p);
     if (UNLIKELY(kind != LINE)) return kind;
     fields->doc = p;
     p = token_end(p, end);
@@ -135,7 +137,7 @@ static inline LineKind read_run_line(Reader *reader, Fields *fields) {
 /* query subtopic doc grade */
 static inline LineKind read_qrels_line(Reader *reader, Fields *fields) {
     const char *p, *end = reader->end;
-    LineKind kind = read_front(reader, fields, &p);
+    LineKind kind = read_prefix(reader, fields, &p);
     if (kind != LINE) return kind;
     fields->doc = p;
     p = token_end(p, end);

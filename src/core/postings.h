@@ -1,6 +1,6 @@
-/* Searching an inverted index: the weights of the postings of a query's terms are added up document by document, and the
-   best documents are kept. Weights are added in the order of the query's terms, so that a score has the bits that a plain
-   loop gives, whatever else is asked. */
+/* Searches an inverted index: adds up the weights of the postings of a query's terms for each document, and keeps the
+   best documents. Weights are added in the order of the query's terms, as a plain loop does, so that a score does not
+   depend on the other queries. */
 #ifndef CRANFIELD_POSTINGS_H
 #define CRANFIELD_POSTINGS_H
 
@@ -11,7 +11,7 @@
 #include "ranking.h"
 #include "sums.h"
 
-/* Documents that are scored at a time: their scores stay in the cache, however many documents there are. */
+/* Documents scored at a time. Their scores stay in the CPU's cache, however large the collection is. */
 #define SPAN 8192
 
 typedef struct {
@@ -19,74 +19,73 @@ typedef struct {
     int64_t doc;
 } Scored;
 
-/* The postings of a term that are still to be added, and the term's weight in the query. */
+/* The remaining postings of a term, and the term's weight in the query. */
 typedef struct {
     int64_t at, end;
     double weight;
 } Cursor;
 
 typedef struct {
-    Py_buffer starts, docs, weights;                 /* postings: of term t those from starts[t] to starts[t + 1] */
+    Py_buffer starts, docs, weights; /* the postings of term t are starts[t] to starts[t + 1] */
     Py_buffer query_starts, query_terms, query_weights;
-    Py_buffer bonus, sizes;                          /* per document, and how often it counts for each query */
-    Py_buffer found_starts, found_docs, found_scores, found_counts;
+    Py_buffer bonus, sizes; /* a score added to each document, and its factor for each query */
+    Py_buffer result_starts, result_docs, result_scores, result_counts;
     int has_bonus;
     int64_t n_docs;
 } Search;
 
 typedef struct {
-    double scores[SPAN];    /* of the documents of a span; 0 for those without a posting so far */
-    uint16_t touched[SPAN + 1]; /* the documents that have postings */
+    double scores[SPAN];        /* of the documents of a span; 0 for those without postings so far */
+    uint16_t touched[SPAN + 1]; /* the documents with postings */
     Cursor *cursors;
     size_t cursors_room;
-    Scored *best; /* so far, and what came since they were selected */
-    Scored *aside; /* room to sort them */
-    size_t best_room, aside_room;
+    Scored *best;    /* the best documents so far, and candidates added since they were selected */
+    Scored *scratch; /* to sort them */
+    size_t best_room, scratch_room;
     size_t n, room, depth;
-    double least; /* that a score must have to be kept */
-    uint32_t chance;
-} Desk;
+    double threshold; /* lower scores cannot be among the best */
+    uint32_t rng;
+} Accumulators;
 
-/* Whether a ranks before b: by score, and of equal scores the first in the collection. Without a branch, which would be
-   guessed wrong half of the time. */
+/* Whether a ranks before b: by score, then by position in the collection. Without a branch, which would be mispredicted
+   half of the time. */
 static inline int ranks_before(Scored a, Scored b) {
     return (a.score > b.score) | ((a.score == b.score) & (a.doc < b.doc));
 }
 
-/* A place among n, by chance: it decides how long sorting takes, and nothing else. */
-static inline size_t some_place(uint32_t *chance, size_t n) {
-    *chance = *chance * 1664525u + 1013904223u;
-    return (size_t)(((uint64_t)*chance * n) >> 32);
+/* A random index below n. It affects the time that sorting takes, and nothing else. */
+static inline size_t random_index(uint32_t *rng, size_t n) {
+    *rng = *rng * 1664525u + 1013904223u;
+    return (size_t)(((uint64_t)*rng * n) >> 32);
 }
 
-static size_t middle_of_three(const Scored *a, size_t n, uint32_t *chance) {
-    size_t x = some_place(chance, n), y = some_place(chance, n), z = some_place(chance, n);
+static size_t median_of_three(const Scored *a, size_t n, uint32_t *rng) {
+    size_t x = random_index(rng, n), y = random_index(rng, n), z = random_index(rng, n);
     int xy = ranks_before(a[x], a[y]), yz = ranks_before(a[y], a[z]), xz = ranks_before(a[x], a[z]);
     return xy == yz ? y : xy == xz ? z : x;
 }
 
-/* Part rows at one of them: those that rank before it, then it, then the others, which are put aside meanwhile. Where it
-   is. */
-static size_t part(Scored *a, size_t n, Scored *aside, uint32_t *chance) {
-    size_t at = middle_of_three(a, n, chance), before = 0;
+/* Partition around a pivot: what ranks before it, the pivot, what ranks after it. Returns the index of the pivot. */
+static size_t partition(Scored *a, size_t n, Scored *scratch, uint32_t *rng) {
+    size_t at = median_of_three(a, n, rng), before = 0;
     Scored pivot = a[at];
     a[at] = a[n - 1];
     for (size_t i = 0; i < n - 1; i++) {
         Scored one = a[i];
         a[before] = one;
-        aside[i - before] = one;
+        scratch[i - before] = one;
         before += (size_t)ranks_before(one, pivot);
     }
     a[before] = pivot;
-    memcpy(a + before + 1, aside, (n - 1 - before) * sizeof(Scored));
+    memcpy(a + before + 1, scratch, (n - 1 - before) * sizeof(Scored));
     return before;
 }
 
-/* Bring the best to the front, in any order. */
-static void select_best(Scored *a, size_t n, size_t depth, Scored *aside, uint32_t *chance) {
+/* Move the best `depth` to the front, in any order. */
+static void select_best(Scored *a, size_t n, size_t depth, Scored *scratch, uint32_t *rng) {
     size_t from = 0, to = n;
     while (to - from > 1) {
-        size_t at = from + part(a + from, to - from, aside, chance);
+        size_t at = from + partition(a + from, to - from, scratch, rng);
         if (at >= depth) to = at;
         if (at < depth) from = at + 1;
     }
@@ -101,38 +100,38 @@ static void sort_few(Scored *a, size_t n) {
     }
 }
 
-static void sort_scored(Scored *a, size_t n, Scored *aside, uint32_t *chance) {
+static void sort_scored(Scored *a, size_t n, Scored *scratch, uint32_t *rng) {
     while (n > 12) {
-        size_t at = part(a, n, aside, chance), after = n - at - 1;
+        size_t at = partition(a, n, scratch, rng), after = n - at - 1;
         if (at < after) {
-            sort_scored(a, at, aside, chance);
+            sort_scored(a, at, scratch, rng);
             a += at + 1;
             n = after;
         } else {
-            sort_scored(a + at + 1, after, aside, chance);
+            sort_scored(a + at + 1, after, scratch, rng);
             n = at;
         }
     }
     sort_few(a, n);
 }
 
-static void cut(Desk *desk) {
-    select_best(desk->best, desk->n, desk->depth, desk->aside, &desk->chance);
-    desk->n = desk->depth;
-    desk->least = desk->best[0].score;
-    for (size_t i = 1; i < desk->n; i++)
-        if (desk->best[i].score < desk->least) desk->least = desk->best[i].score;
+static void keep_best(Accumulators *acc) {
+    select_best(acc->best, acc->n, acc->depth, acc->scratch, &acc->rng);
+    acc->n = acc->depth;
+    acc->threshold = acc->best[0].score;
+    for (size_t i = 1; i < acc->n; i++)
+        if (acc->best[i].score < acc->threshold) acc->threshold = acc->best[i].score;
 }
 
-/* Keep a document if it may be among the best. When there is no more room, the best are selected, and what ranks behind
-   all of them is not kept from then on. */
-static inline void offer(Desk *desk, Scored one) {
-    if (one.score < desk->least) return;
-    desk->best[desk->n++] = one;
-    if (desk->n == desk->room) cut(desk);
+/* Add a document if it may be among the best. When the buffer is full, only the best are kept, and the lowest of their
+   scores becomes the threshold. */
+static inline void add_candidate(Accumulators *acc, Scored one) {
+    if (one.score < acc->threshold) return;
+    acc->best[acc->n++] = one;
+    if (acc->n == acc->room) keep_best(acc);
 }
 
-/* The first document that still has postings, or -1. */
+/* The first document with remaining postings, or -1. */
 static int64_t next_doc(const Cursor *cursors, size_t terms, const int32_t *docs) {
     int64_t first = -1;
     for (size_t t = 0; t < terms; t++) {
@@ -143,144 +142,144 @@ static int64_t next_doc(const Cursor *cursors, size_t terms, const int32_t *docs
     return first;
 }
 
-/* Add the postings of a term in the span that begins with a document; how many documents have any now. */
-static size_t add_term(Desk *desk, Cursor *cursor, const int32_t *docs, const double *weights, uint32_t first,
+/* Add the postings of a term in the span that starts at document `first`. Returns the number of touched documents. */
+static size_t add_term(Accumulators *acc, Cursor *cursor, const int32_t *docs, const double *weights, uint32_t first,
                        uint32_t span, size_t touched) {
     int64_t at = cursor->at;
     for (; at < cursor->end; at++) {
         uint32_t place = (uint32_t)docs[at] - first;
         if (place >= span) break;
-        double before = desk->scores[place];
+        double before = acc->scores[place];
         double sum = before + cursor->weight * weights[at];
         uint64_t bits;
         memcpy(&bits, &before, sizeof bits);
-        desk->touched[touched] = (uint16_t)place;
+        acc->touched[touched] = (uint16_t)place;
         touched += bits == 0;
-        /* a sum of 0 is kept as -0, which adds up the same, and is told from no posting */
-        desk->scores[place] = sum == 0 ? -0.0 : sum;
+        /* a sum of 0 is stored as -0, which adds up the same and differs from no posting */
+        acc->scores[place] = sum == 0 ? -0.0 : sum;
     }
     cursor->at = at;
     return touched;
 }
 
-/* 0 if the postings are not in order. */
-static int score_query(Search *s, Desk *desk, size_t terms, double size) {
+/* Score all documents for a query. Returns 0 if the postings are not in order. */
+static int score_query(Search *s, Accumulators *acc, size_t terms, double size) {
     const int32_t *docs = s->docs.buf;
     const double *weights = s->weights.buf, *bonus = s->has_bonus ? s->bonus.buf : NULL;
     int64_t first, done = 0;
-    while ((first = next_doc(desk->cursors, terms, docs)) >= done) {
+    while ((first = next_doc(acc->cursors, terms, docs)) >= done) {
         if (first >= s->n_docs) return 0;
         uint32_t span = s->n_docs - first < SPAN ? (uint32_t)(s->n_docs - first) : SPAN;
         size_t touched = 0;
         for (size_t t = 0; t < terms; t++)
-            touched = add_term(desk, &desk->cursors[t], docs, weights, (uint32_t)first, span, touched);
+            touched = add_term(acc, &acc->cursors[t], docs, weights, (uint32_t)first, span, touched);
         for (size_t i = 0; i < touched; i++) {
-            size_t place = desk->touched[i];
-            Scored one = {desk->scores[place], first + (int64_t)place};
-            desk->scores[place] = 0;
-            if (one.score == 0) continue; /* like no posting at all */
+            size_t place = acc->touched[i];
+            Scored one = {acc->scores[place], first + (int64_t)place};
+            acc->scores[place] = 0;
+            if (one.score == 0) continue; /* the same as without postings */
             if (bonus) one.score += size * bonus[one.doc];
-            offer(desk, one);
+            add_candidate(acc, one);
         }
         done = first + span;
     }
     for (size_t t = 0; t < terms; t++)
-        if (desk->cursors[t].at != desk->cursors[t].end) return 0;
+        if (acc->cursors[t].at != acc->cursors[t].end) return 0;
     return 1;
 }
 
-/* The postings of a query's terms; 0 if there is no memory, -1 if there are none such. */
-static int open_cursors(Search *s, Desk *desk, int64_t from, int64_t to) {
+/* Find the postings of a query's terms. Returns 0 if memory runs out, -1 if the arrays do not fit together. */
+static int open_cursors(Search *s, Accumulators *acc, int64_t from, int64_t to) {
     const int64_t *starts = s->starts.buf, *terms = s->query_terms.buf;
     const double *weights = s->query_weights.buf;
     int64_t n_terms = s->starts.len / 8 - 1, postings = s->docs.len / 4;
-    if (!make_room((void **)&desk->cursors, &desk->cursors_room, (size_t)(to - from), sizeof(Cursor))) return 0;
+    if (!make_room((void **)&acc->cursors, &acc->cursors_room, (size_t)(to - from), sizeof(Cursor))) return 0;
     for (int64_t i = from; i < to; i++) {
         int64_t term = terms[i];
         if (term < 0 || term >= n_terms) return -1;
         Cursor cursor = {starts[term], starts[term + 1], weights[i]};
         if (cursor.at < 0 || cursor.at > cursor.end || cursor.end > postings) return -1;
-        desk->cursors[i - from] = cursor;
+        acc->cursors[i - from] = cursor;
     }
     return 1;
 }
 
-/* The best documents of a query, into their place; 0 if there is no memory, -1 if the arrays do not fit together. What
-   is read from an array is read once, as another thread may change it. */
-static int search_query(Search *s, Desk *desk, Py_ssize_t q) {
-    const int64_t *query_starts = s->query_starts.buf, *found_starts = s->found_starts.buf;
-    int64_t from = query_starts[q], to = query_starts[q + 1], first = found_starts[q], last = found_starts[q + 1];
+/* Write the best documents of a query. Returns 0 if memory runs out, -1 if the arrays do not fit together. Each value
+   that is checked is read only once, as another thread may change the array. */
+static int search_query(Search *s, Accumulators *acc, Py_ssize_t q) {
+    const int64_t *query_starts = s->query_starts.buf, *result_starts = s->result_starts.buf;
+    int64_t from = query_starts[q], to = query_starts[q + 1], first = result_starts[q], last = result_starts[q + 1];
     if (from < 0 || from > to || to > s->query_terms.len / 8) return -1;
-    if (first < 0 || first > last || last > s->found_docs.len / 8) return -1;
-    int opened = open_cursors(s, desk, from, to);
+    if (first < 0 || first > last || last > s->result_docs.len / 8) return -1;
+    int opened = open_cursors(s, acc, from, to);
     if (opened < 1) return opened;
-    desk->n = 0;
-    desk->depth = (size_t)(last - first);
-    if (!desk->depth) {
-        ((int64_t *)s->found_counts.buf)[q] = 0;
+    acc->n = 0;
+    acc->depth = (size_t)(last - first);
+    if (!acc->depth) {
+        ((int64_t *)s->result_counts.buf)[q] = 0;
         return 1;
     }
-    desk->room = 2 * desk->depth + 64;
-    desk->least = -INFINITY;
-    if (!make_room((void **)&desk->best, &desk->best_room, desk->room, sizeof(Scored)) ||
-        !make_room((void **)&desk->aside, &desk->aside_room, desk->room, sizeof(Scored)))
+    acc->room = 2 * acc->depth + 64;
+    acc->threshold = -INFINITY;
+    if (!make_room((void **)&acc->best, &acc->best_room, acc->room, sizeof(Scored)) ||
+        !make_room((void **)&acc->scratch, &acc->scratch_room, acc->room, sizeof(Scored)))
         return 0;
     double size = s->has_bonus ? ((const double *)s->sizes.buf)[q] : 0;
-    if (!score_query(s, desk, (size_t)(to - from), size)) return -1;
-    if (desk->n > desk->depth) cut(desk);
-    sort_scored(desk->best, desk->n, desk->aside, &desk->chance);
-    int64_t *docs = s->found_docs.buf;
-    double *scores = s->found_scores.buf;
-    for (size_t i = 0; i < desk->n; i++) {
-        docs[first + (int64_t)i] = desk->best[i].doc;
-        scores[first + (int64_t)i] = desk->best[i].score;
+    if (!score_query(s, acc, (size_t)(to - from), size)) return -1;
+    if (acc->n > acc->depth) keep_best(acc);
+    sort_scored(acc->best, acc->n, acc->scratch, &acc->rng);
+    int64_t *docs = s->result_docs.buf;
+    double *scores = s->result_scores.buf;
+    for (size_t i = 0; i < acc->n; i++) {
+        docs[first + (int64_t)i] = acc->best[i].doc;
+        scores[first + (int64_t)i] = acc->best[i].score;
     }
-    ((int64_t *)s->found_counts.buf)[q] = (int64_t)desk->n;
+    ((int64_t *)s->result_counts.buf)[q] = (int64_t)acc->n;
     return 1;
 }
 
-static int holds_halves(const Py_buffer *b) { return b->len % 4 == 0 && (uintptr_t)b->buf % 4 == 0; }
-
-static int search_fits(const Search *s) {
-    const Py_buffer *words[] = {&s->starts,       &s->weights,    &s->query_starts, &s->query_terms, &s->query_weights,
-                                &s->found_starts, &s->found_docs, &s->found_scores, &s->found_counts};
+/* Whether the sizes of all arrays fit together. Their values are checked when they are used. */
+static int check_search(const Search *s) {
+    const Py_buffer *words[] = {&s->starts,        &s->weights,       &s->query_starts,
+                                &s->query_terms,   &s->query_weights, &s->result_starts,
+                                &s->result_docs,   &s->result_scores, &s->result_counts};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (!holds_words(words[i])) return 0;
-    Py_ssize_t queries = s->found_counts.len / 8;
-    if (s->has_bonus && !(holds_words(&s->bonus) && s->bonus.len / 8 == s->n_docs && holds_words(&s->sizes) &&
+        if (!has_items(words[i], 8)) return 0;
+    Py_ssize_t queries = s->result_counts.len / 8;
+    if (s->has_bonus && !(has_items(&s->bonus, 8) && s->bonus.len / 8 == s->n_docs && has_items(&s->sizes, 8) &&
                           s->sizes.len / 8 == queries))
         return 0;
-    return holds_halves(&s->docs) && s->starts.len >= 8 && s->docs.len / 4 == s->weights.len / 8 &&
-           s->query_starts.len / 8 == queries + 1 && s->found_starts.len / 8 == queries + 1 &&
-           s->query_terms.len == s->query_weights.len && s->found_docs.len == s->found_scores.len && s->n_docs >= 0 &&
+    return has_items(&s->docs, 4) && s->starts.len >= 8 && s->docs.len / 4 == s->weights.len / 8 &&
+           s->query_starts.len / 8 == queries + 1 && s->result_starts.len / 8 == queries + 1 &&
+           s->query_terms.len == s->query_weights.len && s->result_docs.len == s->result_scores.len && s->n_docs >= 0 &&
            s->n_docs <= INT32_MAX;
 }
 
 static int search_all(Search *s) {
-    Desk *desk = calloc(1, sizeof(Desk));
-    int outcome = desk != NULL;
-    for (Py_ssize_t q = 0; outcome == 1 && q < s->found_counts.len / 8; q++) outcome = search_query(s, desk, q);
-    if (desk) {
-        free(desk->cursors);
-        free(desk->best);
-        free(desk->aside);
+    Accumulators *acc = calloc(1, sizeof(Accumulators));
+    int outcome = acc != NULL;
+    for (Py_ssize_t q = 0; outcome == 1 && q < s->result_counts.len / 8; q++) outcome = search_query(s, acc, q);
+    if (acc) {
+        free(acc->cursors);
+        free(acc->best);
+        free(acc->scratch);
     }
-    free(desk);
+    free(acc);
     return outcome;
 }
 
 static void release_search(Search *s) {
-    Py_buffer *all[] = {&s->starts,        &s->docs,  &s->weights, &s->query_starts, &s->query_terms,
-                        &s->query_weights, &s->bonus, &s->sizes,   &s->found_starts, &s->found_docs,
-                        &s->found_scores,  &s->found_counts};
+    Py_buffer *all[] = {&s->starts,        &s->docs,        &s->weights,       &s->query_starts,
+                        &s->query_terms,   &s->query_weights, &s->bonus,       &s->sizes,
+                        &s->result_starts, &s->result_docs, &s->result_scores, &s->result_counts};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i]->obj) PyBuffer_Release(all[i]);
 }
 
 PyDoc_STRVAR(search_doc,
              "search(n_docs, starts, docs, weights, query_starts, query_terms, query_weights, bonus, sizes, "
-             "found_starts, found_docs, found_scores, found_counts)\n--\n\n"
-             "The best documents of each query with their scores, into the last three; as many as there is room for.");
+             "result_starts, result_docs, result_scores, result_counts)\n--\n\n"
+             "Write the best documents of each query, their scores and their number into the last three arrays.");
 
 static PyObject *search(PyObject *module, PyObject *args) {
     (void)module;
@@ -288,12 +287,12 @@ static PyObject *search(PyObject *module, PyObject *args) {
     memset(&s, 0, sizeof s);
     long long n_docs;
     if (!PyArg_ParseTuple(args, "Ly*y*y*y*y*y*z*z*y*w*w*w*", &n_docs, &s.starts, &s.docs, &s.weights, &s.query_starts,
-                          &s.query_terms, &s.query_weights, &s.bonus, &s.sizes, &s.found_starts, &s.found_docs,
-                          &s.found_scores, &s.found_counts))
-        return NULL; /* what it took by then it has released */
+                          &s.query_terms, &s.query_weights, &s.bonus, &s.sizes, &s.result_starts, &s.result_docs,
+                          &s.result_scores, &s.result_counts))
+        return NULL; /* PyArg_ParseTuple has released its buffers */
     s.n_docs = n_docs;
     s.has_bonus = s.bonus.buf != NULL;
-    int outcome = search_fits(&s) ? 1 : -1;
+    int outcome = check_search(&s) ? 1 : -1;
     if (outcome == 1) {
         Py_BEGIN_ALLOW_THREADS
         outcome = search_all(&s);
@@ -302,7 +301,7 @@ static PyObject *search(PyObject *module, PyObject *args) {
     release_search(&s);
     if (outcome == 0) return PyErr_NoMemory();
     if (outcome < 0) {
-        PyErr_SetString(PyExc_ValueError, "these postings and queries do not fit together");
+        PyErr_SetString(PyExc_ValueError, "the postings and queries do not fit together");
         return NULL;
     }
     Py_RETURN_NONE;

@@ -1,4 +1,4 @@
-/* The leading 128 bits of 5^q, computed exactly when the module is imported, which takes some 30 microseconds. */
+/* The leading 128 bits of 5^q. They are computed exactly when the module is imported, in some 40 microseconds. */
 #ifndef CRANFIELD_POWERS_H
 #define CRANFIELD_POWERS_H
 
@@ -10,7 +10,7 @@
 /* high word and low word of each power */
 static uint64_t powers_of_five[LAST_POWER - FIRST_POWER + 1][2];
 
-/* A whole number of up to 1024 bits, the lowest word first: room for 2^128 5^308 and for 2^1023. */
+/* An integer of 1024 bits, lowest word first: enough for 2^128 * 5^309 and for 2^1023. */
 enum { WIDE = 32 };
 
 static void multiply_by_five(uint32_t wide[WIDE]) {
@@ -22,7 +22,7 @@ static void multiply_by_five(uint32_t wide[WIDE]) {
     }
 }
 
-/* Rounded down. Repeated, this gives the same as one division by a power of five. */
+/* Rounds down. Repeated divisions give the same as one division by a power of five. */
 static void divide_by_five(uint32_t wide[WIDE]) {
     uint64_t rest = 0;
     for (int i = WIDE - 1; i >= 0; i--) {
@@ -43,7 +43,7 @@ static void take_leading_bits(const uint32_t wide[WIDE], uint64_t bits[2]) {
     }
 }
 
-/* Rounded down, but up from 5^-27 to 5^-1, as Eisel and Lemire need them. */
+/* Rounded down, except that 5^-27 to 5^-1 are rounded up, as Eisel and Lemire's algorithm expects. */
 static void compute_powers_of_five(void) {
     uint32_t wide[WIDE] = {[4] = 1};
     for (int q = 0; q <= LAST_POWER; q++, multiply_by_five(wide))
@@ -53,7 +53,7 @@ static void compute_powers_of_five(void) {
     for (int q = -1; q >= FIRST_POWER; q--) {
         divide_by_five(wide);
         take_leading_bits(wide, powers_of_five[q - FIRST_POWER]);
-        if (q >= -27) powers_of_five[q - FIRST_POWER][1]++; /* none ends in 64 ones */
+        if (q >= -27) powers_of_five[q - FIRST_POWER][1]++; /* none of them overflows */
     }
 }
 

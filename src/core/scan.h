@@ -1,4 +1,4 @@
-/* Bytes of a text: white space, ends of tokens, hashes of ids. Nothing here knows Python. */
+/* Bytes of a text: white space, ends of tokens, hashes of ids. Nothing here depends on Python. */
 #ifndef CRANFIELD_SCAN_H
 #define CRANFIELD_SCAN_H
 
@@ -14,14 +14,14 @@
 #define UNLIKELY(x) (x)
 #endif
 
-/* eight bytes at a time need to know which of them comes first */
+/* reading eight bytes at a time depends on their order in a word */
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && (defined(__GNUC__) || defined(__clang__))
 #define EIGHT_AT_ONCE 1
 #else
 #define EIGHT_AT_ONCE 0
 #endif
 
-/* What bytes.split() of Python takes for white space: space, \t \n \v \f \r. */
+/* White space as in Python's bytes.split(): space, \t \n \v \f \r. */
 static inline int is_space(unsigned char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 /* White space within a line. */
@@ -40,7 +40,7 @@ static inline const char *token_end(const char *p, const char *end) {
 #if EIGHT_AT_ONCE
     while (end - p >= 8) {
         uint64_t word = eight_bytes(p);
-        /* a high bit wherever a byte is below 0x21: white space, or a control character that is not */
+        /* sets the high bit of each byte below 0x21: white space or another control character */
         uint64_t low = (word - 0x2121212121212121u) & ~word & 0x8080808080808080u;
         if (!low) {
             p += 8;
@@ -55,7 +55,7 @@ static inline const char *token_end(const char *p, const char *end) {
     return p;
 }
 
-static inline uint64_t mixed(uint64_t h) {
+static inline uint64_t mix(uint64_t h) {
     h ^= h >> 32;
     h *= 0xd6e8feb86659fd93u;
     h ^= h >> 29;
@@ -74,34 +74,36 @@ static inline uint64_t up_to_eight_bytes(const char *p, size_t size) {
     return (uint64_t)first | (uint64_t)middle << 8 | (uint64_t)last << 16;
 }
 
-/* Another one in each process, so that nobody can make a file in which all ids have the same hash. */
+/* Differs between processes, so that nobody can craft a file in which all ids have the same hash. */
 static uint64_t hash_seed;
 
-/* The same for equal ids in the same process; nothing else is promised. */
-static inline uint64_t hash_of(const char *p, size_t size) {
+/* Equal for equal ids within a process; nothing else is guaranteed. */
+static inline uint64_t hash_bytes(const char *p, size_t size) {
     uint64_t h = hash_seed ^ (size * 0xff51afd7ed558ccdu);
     while (size > 8) {
-        h = mixed((h ^ eight_bytes(p)) * 0x9fb21c651e98df25u);
+        h = mix((h ^ eight_bytes(p)) * 0x9fb21c651e98df25u);
         p += 8;
         size -= 8;
     }
-    return mixed((h ^ up_to_eight_bytes(p, size)) * 0x9fb21c651e98df25u);
+    return mix((h ^ up_to_eight_bytes(p, size)) * 0x9fb21c651e98df25u);
 }
 
-static inline int has_zero_byte(uint64_t word) { return ((word - 0x0101010101010101u) & ~word & 0x8080808080808080u) != 0; }
+static inline int has_zero_byte(uint64_t word) {
+    return ((word - 0x0101010101010101u) & ~word & 0x8080808080808080u) != 0;
+}
 
-static inline int is_line_end_in(uint64_t word) {
+static inline int has_line_end_byte(uint64_t word) {
     return has_zero_byte(word ^ 0x0a0a0a0a0a0a0a0au) || has_zero_byte(word ^ 0x0d0d0d0d0d0d0d0du);
 }
 
-/* Whether a text has a line end in it: \n or \r. */
+/* Whether a text contains a line end: \n or \r. */
 static inline int has_line_end(const char *p, size_t size) {
     for (; size > 8; p += 8, size -= 8)
-        if (is_line_end_in(eight_bytes(p))) return 1;
-    return is_line_end_in(up_to_eight_bytes(p, size));
+        if (has_line_end_byte(eight_bytes(p))) return 1;
+    return has_line_end_byte(up_to_eight_bytes(p, size));
 }
 
-/* Whether two texts are the same; ids are short, so that a call would take longer than the comparison. */
+/* Whether two texts are equal. Ids are so short that a call of memcmp would take longer than the comparison. */
 static inline int same_bytes(const char *a, const char *b, size_t size) {
     for (; size > 8; a += 8, b += 8, size -= 8)
         if (eight_bytes(a) != eight_bytes(b)) return 0;
