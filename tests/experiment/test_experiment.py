@@ -24,7 +24,7 @@ from cranfield.evaluation.scores import evaluate
 from cranfield.experiment import Event, perform, plan
 from cranfield.experiment.efficiency import _asked_by_topic
 from cranfield.experiment.plan import measuring
-from cranfield.experiment.worker_pool import Crew
+from cranfield.experiment.worker_pool import WorkerPool
 from cranfield.experiment.workspace import open_workspace
 from cranfield.io import read_run
 from cranfield.lab.systems_under_test import function_subject
@@ -651,16 +651,16 @@ def test_killed_between_a_stamp_and_its_output_it_ends_in_the_same_files(
 
 KILLED = """
 import os, signal, sys
-from cranfield.experiment import perform, stamps
+from cranfield.experiment import perform, fingerprints
 from cranfield.experiment.workspace import open_workspace
-put, left = stamps._replace, int(sys.argv[2])
+put, left = fingerprints._replace, int(sys.argv[2])
 def put_and_die(*args):
     global left
     put(*args)
     left -= 1
     if not left:
         os.kill(os.getpid(), signal.SIGKILL)
-stamps._replace = put_and_die
+fingerprints._replace = put_and_die
 list(perform(open_workspace(sys.argv[1])))
 """
 
@@ -685,12 +685,12 @@ def _is_alive(pid: int) -> bool:
         return False
 
 
-def test_a_crew_starts_no_more_processes_than_jobs(tmp_path: Path) -> None:
+def test_a_pool_starts_no_more_processes_than_jobs(tmp_path: Path) -> None:
     task = {"settings": {}, "inputs": {}, "kind": "none", "force": False}
-    with Crew(tmp_path, jobs=2, patience=0) as crew:
+    with WorkerPool(tmp_path, jobs=2, delay=0) as pool:
         for i in range(3):
-            crew.ask({**task, "outputs": [f"{i}"], "into": f"tmp/{i}"})
-        answers = [crew.answer() for _ in range(3)]
-        assert len(crew._workers) == 2
+            pool.submit({**task, "outputs": [f"{i}"], "into": f"tmp/{i}"})
+        answers = [pool.next_result() for _ in range(3)]
+        assert len(pool._workers) == 2
     assert sorted(task["outputs"][0] for task, _ in answers) == ["0", "1", "2"]
     assert all("this is a mistake of ours" in answer["error"] for _, answer in answers)

@@ -9,18 +9,18 @@ from cranfield.experiment.demo import lay_out
 from cranfield.experiment.init import begin
 from cranfield.experiment.plan import index_settings
 from cranfield.experiment.runner import Event, Planned, number_of_steps, outcome, perform, plan
-from cranfield.experiment.worker_pool import Crew
+from cranfield.experiment.worker_pool import WorkerPool
 from cranfield.experiment.workspace import FILE, Adaptive, Collection, Given, Judging, Workspace, open_workspace
 
 __all__ = [
     "Adaptive",
     "Collection",
-    "Crew",
     "Event",
     "FILE",
     "Given",
     "Judging",
     "Planned",
+    "WorkerPool",
     "Workspace",
     "begin",
     "index_settings",

@@ -9,7 +9,7 @@ from cranfield.base import cores, counted, listed, record
 from cranfield.errors import CranfieldError, InputError
 from cranfield.experiment.fingerprints import Stamp, Store, digest_of_source
 from cranfield.experiment.plan import Step, evaluating, measuring, searching, usable, without_baseline
-from cranfield.experiment.worker_pool import PATIENCE, Crew
+from cranfield.experiment.worker_pool import DELAY, WorkerPool
 from cranfield.experiment.workspace import Engine, Fusion, Search, Workspace
 from cranfield.fusion import recipe_of
 from cranfield.lab import engine_url, is_url, system_named
@@ -46,9 +46,9 @@ def perform(workspace: Workspace, *, jobs: int | None = None, force: bool = Fals
     """
     check(workspace)
     store = Store(workspace)
-    asked = jobs or workspace.jobs
-    with store.opened(), Crew(workspace.folder, asked or cores(), 0 if jobs else PATIENCE) as crew:
-        course = _Course(store, crew, force)
+    most, delay = jobs or workspace.jobs or cores(), 0 if jobs else DELAY
+    with store.opened(), WorkerPool(workspace.folder, most, delay) as pool:
+        course = _Course(store, pool, force)
         yield from course.take(searching(workspace))
         yield from course.take(measuring(workspace, course.there))
         yield from course.lost_baselines()
@@ -166,9 +166,9 @@ def _reason(store: Store, step: Step, known: _Digests, made: set[str], force: bo
 class _Course:
     """An experiment under way: what is there by now, and what never will be."""
 
-    def __init__(self, store: Store, crew: Crew, force: bool) -> None:
+    def __init__(self, store: Store, pool: WorkerPool, force: bool) -> None:
         self.store = store
-        self.crew = crew
+        self.pool = pool
         self.force = force
         self.digests = _Digests(store.workspace)
         self.there: set[str] = set()  # what steps have made or vouched for
@@ -233,20 +233,20 @@ class _Course:
             "into": str(into.relative_to(self.store.folder)),
             "force": self.force,
         }
-        self.crew.ask(task)
+        self.pool.submit(task)
 
     def _finish(self) -> Event:
-        task, answer = self.crew.answer()
+        task, result = self.pool.next_result()
         step, stamp = self.busy.pop(task["outputs"][0])
-        if "error" in answer:
-            optional = step.optional and answer.get("extra")
-            return self._without(step, "left" if optional else "failed", answer["error"])
+        if "error" in result:
+            optional = step.optional and result.get("extra")
+            return self._without(step, "left" if optional else "failed", result["error"])
         try:
-            self.store.publish(step, stamp, self.store.folder / task["into"], answer["digests"])
+            self.store.publish(step, stamp, self.store.folder / task["into"], result["digests"])
         except CranfieldError as error:
             return self._without(step, "failed", str(error))
-        self._have(step, dict(zip(step.outputs, answer["digests"], strict=True)))
-        return Event(step.shown, "made", notes=tuple(answer["notes"]), kind=step.kind)
+        self._have(step, dict(zip(step.outputs, result["digests"], strict=True)))
+        return Event(step.shown, "made", notes=tuple(result["notes"]), kind=step.kind)
 
     def _have(self, step: Step, digests: Mapping[str, str]) -> None:
         self.there.update((*digests, step.vouches))

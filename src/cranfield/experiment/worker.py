@@ -1,4 +1,4 @@
-"""A process that takes steps, one after the other, as they come on standard input; it ends with the one that asks."""
+"""A process that runs the steps it reads from standard input, one after the other; it ends with its parent."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ Task = dict[str, Any]
 
 
 def main() -> None:
-    """Answer every line of standard input, a task, by a line of standard output."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # that is for the one that asks
-    answers = os.fdopen(os.dup(1), "w", encoding="ascii")
-    os.dup2(2, 1)  # what anyone prints is no answer
+    """Write a line to standard output, the result, for every line of standard input, a task."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles it
+    results = os.fdopen(os.dup(1), "w", encoding="ascii")
+    os.dup2(2, 1)  # what a step prints is no result
     tasks: queue.SimpleQueue[Task] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(tasks,), daemon=True).start()
-    import cranfield.experiment.builders  # noqa: F401  # takes a while, in which nothing is asked yet
+    import cranfield.experiment.builders  # noqa: F401  # slow
 
-    print(json.dumps({"ready": True}), file=answers, flush=True)
+    print(json.dumps({"ready": True}), file=results, flush=True)
     while True:
-        print(json.dumps(taken(tasks.get())), file=answers, flush=True)
+        print(json.dumps(run_step(tasks.get())), file=results, flush=True)
 
 
-def taken(task: Task) -> dict[str, Any]:
-    """What became of a step: digests of what was made and notes, or an error."""
+def run_step(task: Task) -> dict[str, Any]:
+    """Digests of what a step made and its notes, or an error."""
     from cranfield.experiment.builders import MAKERS
     from cranfield.experiment.fingerprints import digest_of
 
@@ -60,7 +60,7 @@ def taken(task: Task) -> dict[str, Any]:
 def _read(tasks: queue.SimpleQueue[Task]) -> None:
     for line in sys.stdin.buffer:
         tasks.put(json.loads(line))
-    os._exit(0)  # nobody asks any more: what is being made would never be put in its place
+    os._exit(0)  # the parent has ended: what is being made would never be put in its place
 
 
 if __name__ == "__main__":

@@ -1,148 +1,131 @@
-"""Processes that take steps at the same time; one that dies is a step that failed, and nothing more."""
+"""Processes that run steps in parallel. A process that dies fails its step and nothing else."""
 
 from __future__ import annotations
 
 import json
 import os
-import queue
 import subprocess
 import sys
-import threading
 import time
 from collections import deque
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from cranfield.errors import CranfieldError
 
-PATIENCE = 0.5  # seconds that a step waits before it is worth while to start another process for it
+DELAY = 0.5  # seconds that a step waits before another process is started for it
+
+Task = dict[str, Any]
+Result = dict[str, Any]
 
 
-class Crew:
-    """Up to so many processes, started when there is work for them; `nice` ones stand back behind others."""
+class WorkerPool:
+    """Up to `jobs` processes, one started when the others have been busy for `delay`; `nice` lowers their priority."""
 
-    def __init__(self, folder: Path, jobs: int, patience: float = PATIENCE, nice: int = 0) -> None:
+    def __init__(self, folder: Path, jobs: int, delay: float = DELAY, nice: int = 0) -> None:
         self.folder = folder
         self.jobs = jobs
-        self.patience = patience
+        self.delay = delay
         self.nice = nice
-        self._waiting: deque[dict[str, Any]] = deque()
+        self._threads = ThreadPoolExecutor(jobs)  # each waits for a process
+        self._waiting: deque[Task] = deque()
+        self._running: dict[Future[Result], tuple[Task, _Worker]] = {}
         self._workers: list[_Worker] = []
-        self._heard: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]] = queue.SimpleQueue()
 
-    def __enter__(self) -> Crew:
+    def __enter__(self) -> WorkerPool:
         return self
 
     def __exit__(self, *_: object) -> None:
-        for worker in self._workers:
-            worker.end()
+        self.close()
 
-    def ask(self, task: dict[str, Any]) -> None:
-        """Have a step taken; the answer comes by `answer`."""
+    def submit(self, task: Task) -> None:
+        """Run a step as soon as a process is free; `next_result` tells what became of it."""
         self._waiting.append(task)
-        self._hand_out()
+        self._dispatch()
 
-    def answer(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """A task and its answer; waits for one."""
-        while True:
-            self._hand_out()
-            try:
-                worker, heard = self._heard.get(timeout=max(0.05, self.patience) if self._waiting else None)
-            except queue.Empty:
-                continue
-            if heard is not None and "ready" in heard:
-                worker.since = time.monotonic()
-                continue
-            task, worker.task = worker.task, None
-            if heard is None:
-                self._workers.remove(worker)
-                heard = {"error": worker.ended()}
-            if task is not None:
-                return task, heard
+    def next_result(self) -> tuple[Task, Result]:
+        """Wait until a step ends."""
+        done: set[Future[Result]] = set()
+        while not done:
+            self._dispatch()
+            timeout = max(0.05, self.delay) if self._waiting else None
+            done = wait(self._running, timeout, FIRST_COMPLETED).done
+        first = next(future for future in self._running if future in done)
+        task, worker = self._running.pop(first)
+        if worker.process.returncode is not None:
+            self._workers.remove(worker)
+            worker.close()
+        return task, first.result()
 
-    def _hand_out(self) -> None:
-        while self._waiting:
-            worker = next((worker for worker in self._workers if worker.task is None), None)
-            if worker is None:
-                if self._workers and (len(self._workers) >= self.jobs or not self._is_worth_while()):
-                    return
-                worker = _Worker(self.folder, self._heard, self.nice)
-                self._workers.append(worker)
-            worker.take(self._waiting.popleft())
+    def close(self) -> None:
+        """Kill the processes, whatever they are doing."""
+        for worker in self._workers:
+            worker.process.kill()
+        self._threads.shutdown()
+        for worker in self._workers:
+            worker.close()
 
-    def _is_worth_while(self) -> bool:
-        """Whether every process is busy with something that takes its time."""
-        now = time.monotonic()
-        return self.patience == 0 or all(w.since is not None and now - w.since > self.patience for w in self._workers)
+    def _dispatch(self) -> None:
+        while self._waiting and (worker := self._free_worker()):
+            task = self._waiting.popleft()
+            self._running[self._threads.submit(worker.run, task)] = task, worker
+
+    def _free_worker(self) -> _Worker | None:
+        busy = [worker for _, worker in self._running.values()]
+        for worker in self._workers:
+            if worker not in busy:
+                return worker
+        if self._workers and (len(busy) >= self.jobs or not all(worker.is_busy_for(self.delay) for worker in busy)):
+            return None
+        self._workers.append(_Worker(self.folder, self.nice))
+        return self._workers[-1]
 
 
 class _Worker:
-    """A process, and what it is busy with."""
-
-    def __init__(
-        self, folder: Path, heard: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]], nice: int = 0
-    ) -> None:
-        self.task: dict[str, Any] | None = None
-        self.since: float | None = None  # when it was ready for, or given, what it is busy with
-        # -P: what lies in the folder is no module of ours
+    def __init__(self, folder: Path, nice: int) -> None:
+        self.since: float | None = None  # when its step was begun; none before it can run any
+        # -P: files in the folder are not imported as modules
         command = [sys.executable, "-P", "-m", "cranfield.experiment.worker"]
+        pipe = subprocess.PIPE
         try:
-            self.process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder, env=_environment()
-            )
+            self.process = subprocess.Popen(command, stdin=pipe, stdout=pipe, cwd=folder, env=_environment())
         except OSError as error:
             raise CranfieldError(f"{sys.executable} cannot be started: {error.strerror or error}.") from None
         if nice:
-            with suppress(OSError, AttributeError):  # not everywhere; then it is as any other
+            with suppress(OSError, AttributeError):  # not on every system
                 os.setpriority(os.PRIO_PROCESS, self.process.pid, nice)
-        self.listener = threading.Thread(target=self._listen, args=(heard,), daemon=True)
-        self.listener.start()
 
-    def take(self, task: dict[str, Any]) -> None:
-        assert self.process.stdin is not None
-        self.task = task
-        self.since = None if self.since is None else time.monotonic()
-        try:
+    def run(self, task: Task) -> Result:
+        assert self.process.stdin is not None and self.process.stdout is not None
+        if self.since is None:
+            self.process.stdout.readline()  # the process is ready
+        self.since = time.monotonic()
+        with suppress(OSError):  # the process is gone: there will be no result
             self.process.stdin.write(json.dumps(task).encode() + b"\n")
             self.process.stdin.flush()
-        except OSError:
-            return  # it is gone, which is heard soon
-
-    def ended(self) -> str:
-        """How a process ended that should not have."""
+        line = self.process.stdout.readline()
+        if line.endswith(b"\n"):
+            return dict(json.loads(line))
         code = self.process.wait()
-        self.end()
         how = f"was ended by signal {-code}" if code < 0 else f"ended with {code}"
-        hint = ", perhaps for want of memory" if code == -9 else ""
-        return f"the process that made this {how}{hint}."
+        hint = ", perhaps for lack of memory" if code == -9 else ""
+        return {"error": f"the process that made this {how}{hint}."}
 
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self.listener.join()
-        for stream in (self.process.stdin, self.process.stdout):
-            assert stream is not None
-            try:
-                stream.close()
-            except OSError:
-                continue
+    def is_busy_for(self, seconds: float) -> bool:
+        return seconds == 0 or (self.since is not None and time.monotonic() - self.since > seconds)
 
-    def _listen(self, heard: queue.SimpleQueue[tuple[_Worker, dict[str, Any] | None]]) -> None:
-        assert self.process.stdout is not None
-        try:
-            for line in self.process.stdout:
-                heard.put((self, json.loads(line)))
-        except ValueError:  # closed, or a line cut off
-            pass
-        heard.put((self, None))
+    def close(self) -> None:
+        with suppress(OSError), self.process:  # a pipe may hold a task that nobody will read
+            self.process.kill()
 
 
 def _environment() -> dict[str, str]:
-    """The environment of a process that runs in another folder, and whose results hang on its input alone."""
-    there = dict(os.environ)
-    if "PYTHONPATH" in there:
-        there["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, there["PYTHONPATH"].split(os.pathsep)))
+    """The environment of a process in another folder whose results depend on its input alone."""
+    environment = dict(os.environ)
+    if "PYTHONPATH" in environment:
+        environment["PYTHONPATH"] = os.pathsep.join(map(os.path.abspath, environment["PYTHONPATH"].split(os.pathsep)))
     # several threads would add in another order, and so change last digits
     threads = dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"), "1")
-    return there | threads | {"PYTHONHASHSEED": "0"}
+    return environment | threads | {"PYTHONHASHSEED": "0"}

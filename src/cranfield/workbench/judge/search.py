@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.errors import CranfieldError, InputError, MissingExtra
-from cranfield.experiment import Collection, Crew, Workspace, index_settings
+from cranfield.experiment import Collection, WorkerPool, Workspace, index_settings
 from cranfield.lab import VERSION, Index, system_named
 from cranfield.text import Analysis
 from cranfield.workbench.document_store import Library
@@ -48,7 +48,7 @@ class Finder:
         self._lock = threading.Lock()
         self._hurry = threading.Event()  # somebody waits for the index, or for the end
         self._index: Index | None = None
-        self._crew: Crew | None = None
+        self._pool: WorkerPool | None = None
         self._thread: threading.Thread | None = None
         if self._opened() is None and (texts.file.stat().st_size > MOST_BYTES or texts.has_more_than(MOST)):
             documents = shlex.quote(workspace.located(str(collection.documents)))
@@ -95,10 +95,10 @@ class Finder:
         """End what is being made: it is begun anew another time."""
         with self._lock:
             self.why_not = self.why_not or "the server ends."
-            crew = self._crew
+            pool = self._pool
         self._hurry.set()
-        if crew is not None:
-            crew.__exit__()
+        if pool is not None:
+            pool.close()
 
     def _is_there(self) -> bool:
         return any((place / "index.json").exists() for place in (self._usual, self._made))
@@ -136,13 +136,13 @@ class Finder:
     def _asked(self, into: Path) -> dict[str, Any]:
         """What the other process says of its work."""
         task = {"kind": "index", "settings": self._settings, "outputs": ["index"], "into": str(into.absolute())}
-        with Crew(self.folder, 1, nice=NICE) as crew:
+        with WorkerPool(self.folder, 1, nice=NICE) as pool:
             with self._lock:
                 if self.why_not:
                     return {"error": self.why_not}
-                self._crew = crew
-                crew.ask(task)
-            return crew.answer()[1]
+                self._pool = pool
+                pool.submit(task)
+            return pool.next_result()[1]
 
     def _sweep(self) -> None:
         """Remove indexes of documents that have changed since, and what a killed server left."""
