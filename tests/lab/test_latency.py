@@ -19,7 +19,7 @@ from cranfield.data.collection import Run
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.engines import SearchFailed
 from cranfield.lab.latency import (
-    PATIENCE,
+    MAX_FAILURES,
     Clock,
     Latency,
     attempted,
@@ -108,7 +108,7 @@ def test_a_system_that_always_fails_is_asked_no_more_and_the_others_go_on() -> N
     fake = FakeClock()
     dead, alive = Working(lambda n: 30, fake, lambda text: True), Working(lambda n: 0.01, fake)
     found = closed_loop({"dead": dead, "alive": alive}, QUERIES, 5, 1, clock=fake.clock)
-    assert len(dead.asked) == PATIENCE and len(found.latencies) == 30
+    assert len(dead.asked) == MAX_FAILURES and len(found.latencies) == 30
     messages = [x.message for x in found.failures]
     assert len(messages) == 36 and messages[0].startswith("no answer") and messages[-1].startswith("not asked after")
 

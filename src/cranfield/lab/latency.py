@@ -29,7 +29,7 @@ Showing = Callable[[Iterable[Any], int | None, str], Iterable[Any]]  # items as 
 PERCENTILES = (50, 90, 95, 99)
 RESAMPLES = 2000
 CONNECTIONS = 64  # clients at most that wait for answers at a rate
-PATIENCE = 10  # searches that fail in a row before a system is asked no more
+MAX_FAILURES = 10  # consecutive searches that may fail before a system is given up
 STRETCHES = 20  # of time that are resampled as a whole: what waits behind a slow answer waits together
 
 
@@ -149,8 +149,8 @@ def closed_loop(
     rounds = [(r, *pairs[i]) for r in range(1 - warm_up, repetitions + 1) for i in rng.permutation(len(pairs))]
     begun = clock.now()
     for repetition, query, system in showing(rounds, len(rounds), "searching"):
-        if in_a_row[system] >= PATIENCE:
-            why = f"not asked after {counted(PATIENCE, 'failure')} in a row"
+        if in_a_row[system] >= MAX_FAILURES:
+            why = f"not asked after {counted(MAX_FAILURES, 'failure')} in a row"
             failures.append(Failure(query, system, repetition, why))
             continue
         started = clock.now()

@@ -28,7 +28,7 @@ Answered = Callable[[str, Hits], None]  # is told what was found for a query, as
 
 DEPTH = 1000
 FIELDS = ("title", "text")
-PATIENCE = 3  # queries that fail in a row before the others are left unasked
+MAX_FAILURES = 3  # consecutive queries that may fail before the search is given up
 HOPELESS = (401, 403, 404)  # answers that no other query would change
 LARGE = 1 << 30  # bytes of text that our own index should not be asked to hold in memory
 
@@ -329,7 +329,7 @@ def ask_each(
     failed: dict[str, str] = {}
     in_a_row, unasked = 0, list[str]()
     for query, text in queries.items():
-        if in_a_row >= PATIENCE:
+        if in_a_row >= MAX_FAILURES:
             unasked.append(query)
             continue
         try:
@@ -339,7 +339,7 @@ def ask_each(
             raise
         except CranfieldError as error:
             failed[query] = str(error)
-            in_a_row = PATIENCE if getattr(error, "status", None) in HOPELESS else in_a_row + 1
+            in_a_row = MAX_FAILURES if getattr(error, "status", None) in HOPELESS else in_a_row + 1
             continue
         if answered is not None:
             answered(query, without_repetition(found[query]))
