@@ -6,7 +6,6 @@ list of options from the command line, so that none of them can be forgotten her
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import inspect
 import re
@@ -20,6 +19,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
+from cranfield.base import replace
 from cranfield.base.options import QRELS_FORMATS, RUN_FORMATS
 from cranfield.data.collection import Qrels, Run
 from cranfield.evaluation.scores import Scores, evaluate
@@ -217,7 +217,7 @@ def example_names(kind: type[Measure]) -> list[str]:
     for name in parameters_of(kind):
         if name not in ("repeats", "judged_only", *kind.required, *kind.example) and len(names) < 4:
             value = next((v for v in kind.parameters[name].some_values() if v != getattr(plain, name)), None)
-            names += [] if value is None else [dataclasses.replace(plain, **{name: value})]
+            names += [] if value is None else [replace(plain, **{name: value})]
     return [str(name) for name in names]
 
 

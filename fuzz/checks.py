@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import sys
 import zlib
-from dataclasses import fields
 from typing import Any
 
 import _instrumented_core as core
@@ -15,6 +14,7 @@ sys.modules["cranfield.base._core"] = core
 import numpy as np  # noqa: E402
 from _harness import call, sealed  # noqa: E402
 
+from cranfield.base import fields
 from cranfield.joining.join import Hits, Joining  # noqa: E402
 from cranfield.joining.parallel import Part  # noqa: E402
 from cranfield.joining.streaming import _in_order, _with_groups  # noqa: E402

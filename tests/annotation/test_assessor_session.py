@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, is_dataclass
 
 import pytest
 
 from cranfield.annotation import Desk, Item, JudgingError, JudgmentLog, Settings, Trace, assign, export_qrels
 from cranfield.annotation import assessor_session as desk_module
 from cranfield.annotation.assignment import Assignment, assignments, deal, deal_topics, unassign
+from cranfield.base import Record, as_dict, field_names
 from cranfield.errors import InputError
 from tests.annotation.conftest import judge_all, with_pairs
 
@@ -204,7 +204,7 @@ def test_grades_that_are_not_on_the_scale_and_places_that_are_not_there_are_refu
 def plain(value: object) -> str:
     if isinstance(value, Item):
         return json.dumps(value.to_dict())
-    return json.dumps(value, default=lambda one: asdict(one) if is_dataclass(one) else vars(one))
+    return json.dumps(value, default=lambda one: as_dict(one) if isinstance(one, Record) else vars(one))
 
 
 def test_a_desk_tells_nothing_of_others_or_of_where_documents_come_from(log: JudgmentLog) -> None:
@@ -223,7 +223,7 @@ def test_a_desk_tells_nothing_of_others_or_of_where_documents_come_from(log: Jud
     text = plain(said)
     for secret in ("secret", "rank", "score", '"run"', '"gold"', 'again": true', "wanted", 'judged":', "source"):
         assert secret not in text, secret
-    assert set(Item.__dataclass_fields__) == {"query", "doc", "place", "places", "left", "kind", "grade", "note"}  # type: ignore[attr-defined]
+    assert set(field_names(Item)) == {"query", "doc", "place", "places", "left", "kind", "grade", "note"}
 
 
 def test_no_table_of_the_database_holds_rank_score_or_run(log: JudgmentLog) -> None:

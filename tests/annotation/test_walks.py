@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cranfield.annotation import Desk, Item, JudgmentLog, Settings, open_log
 from cranfield.annotation import assessor_session as desk_module
+from cranfield.base import replace
 
 HOLD = 100.0
 ACTS = ("next", "judge", "judge", "judge", "cannot", "skip", "undo", "leave", "wait", "add", "plan", "found")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 import re
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield import EvaluationError, Measure, Qrels, as_qrels, as_run, evaluate, judge, parse_measure
+from cranfield.base import replace
 from cranfield.evaluation import bounds
 from cranfield.evaluation.bounds import Bounds, Completions, possible_grades
 from cranfield.evaluation.tools.comparison import ToolEvaluator
@@ -32,7 +32,7 @@ def variants(kind: type[Measure]) -> list[Measure]:
     """A measure with each of its parameters changed in turn."""
     base = kind.plain()
     changed = [
-        dataclasses.replace(base, **{name: value})
+        replace(base, **{name: value})
         for name, parameter in kind.parameters.items()
         for value in parameter.some_values()
     ]
@@ -122,7 +122,7 @@ def test_bounds_are_those_of_every_completion_of_many_rankings(seed, ties):
 def test_normalised_gains_have_exact_bounds_whatever_the_number_of_grades(seed, cutoff, exponential):
     gain = {"gain": "exp"} if exponential else {}
     kinds = ("nDCG", "NCG", "DCG", "CG")
-    measures = [dataclasses.replace(parse_measure(name), cutoff=cutoff, **gain) for name in kinds]
+    measures = [replace(parse_measure(name), cutoff=cutoff, **gain) for name in kinds]
     case = random_case(seed, docs=9)
     assert wrong(measures, case) == []
     assert not any(found(measure, case).outer[0] for measure in measures)
@@ -171,7 +171,6 @@ def test_what_is_known_of_a_measure_finds_the_extremes_of_longer_lists_too(seed,
 # as evaluate has it, for measures that look at more than ranks and grades too
 
 
-@dataclasses.dataclass(frozen=True)
 class Collection:
     """Judgments as rows (doc, subtopic, grade) of one query, a ranking, and what some measures need beyond them."""
 
@@ -278,7 +277,7 @@ def test_bounds_are_those_of_brute_force_under_every_rule_for_ties(ties):
 @pytest.mark.parametrize("ties", ["trec", "best", "worst"])
 @pytest.mark.parametrize("parameters", [{"judged_only": True}, {"repeats": False}, {"gain": ODD_GAINS}], ids=str)
 def test_bounds_are_those_of_brute_force_whatever_is_asked_of_a_measure(parameters, ties):
-    changed = [dataclasses.replace(measure, **parameters) for measure in EVERY_PLAIN]
+    changed = [replace(measure, **parameters) for measure in EVERY_PLAIN]
     assert disagreements(random_collection(11, tied=ties != "trec"), changed, ties=ties) == []
 
 
@@ -286,7 +285,7 @@ def test_bounds_are_those_of_brute_force_whatever_is_asked_of_a_measure(paramete
 def test_an_unjudged_document_may_be_relevant_to_any_of_the_subtopics(ties):
     """Each of the query's subtopics (or judgment groups) may give it any grade."""
     measures = [measure for measure in EVERY_PLAIN if measure.reads_columns]
-    changed = [dataclasses.replace(measure, repeats=False) for measure in measures]
+    changed = [replace(measure, repeats=False) for measure in measures]
     for seed in (0, 1):
         collection = random_collection(seed, subtopics="123", holes=2, tied=True)
         assert disagreements(collection, [*measures, *changed, parse_measure("AP")], ties=ties) == []
@@ -572,7 +571,6 @@ def test_grades_are_possible_as_the_tool_reads_them():
     )
 
 
-@dataclasses.dataclass(frozen=True, repr=False)
 class CountsBeyondOne(Measure):
     """A user's own measure that does not say how high it can get."""
 

@@ -7,12 +7,12 @@ import gzip
 import json
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import zip_longest
 from pathlib import Path
 
 import pytest
 
+from cranfield.base import replace
 from cranfield.data.collection import Document, Subtopic, Topic
 from cranfield.errors import FormatError, InputError
 from cranfield.io.topics_documents import (

@@ -6,7 +6,6 @@ import json
 import pickle
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cranfield.base import replace
 from cranfield.errors import CranfieldError, InputError, MissingExtra
 from cranfield.lab import secrets
 from cranfield.lab.engines import EngineError, Options, SearchFailed, is_url, open_engine

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cranfield import evaluate, read_documents, read_qrels, read_topics
+from cranfield.base import replace
 from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.costs import cost_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 
 from cranfield import JudgedRun, Measure, Qrels, as_run, judge
+from cranfield.base import Record, replace
 from cranfield.joining.join import Extras, Joining
 from tests.measures.rankings import random_case
 
@@ -15,8 +15,7 @@ EXTRA = COLUMNS[4:]
 Row = tuple[str, str, float, str, str, str, str, str]
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Record):
     """Judgments as rows of COLUMNS, a run, and what some measures need beyond them."""
 
     rows: tuple[Row, ...]

@@ -1,7 +1,6 @@
 """Diversity: examples by hand, ndeval's own output, and pyndeval."""
 
 import csv
-import dataclasses
 import json
 import math
 import random
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from cranfield import Qrels, as_run, evaluate, judge, read_qrels, read_run
+from cranfield.base import replace
 from cranfield.evaluation.explanation import explain
 from cranfield.evaluation.tools.conventions import TOOLS
 from cranfield.joining.join import Extras
@@ -74,7 +74,7 @@ def test_a_small_example(name, value):
 def test_ndeval_prints_the_same(shared_data, year, mapped, mode):
     qrels = read_qrels(shared_data / "diversity" / f"wt{year}.qrels.gz")
     # ndeval takes no negative judgments: it was given 0 for the −2 of 2012
-    qrels = dataclasses.replace(qrels, grades=np.maximum(qrels.grades, 0))
+    qrels = replace(qrels, grades=np.maximum(qrels.grades, 0))
     run = read_run(shared_data / "diversity" / f"wt{year}.run.gz")
     with (shared_data / "expected" / "ndeval-4.5" / f"ndeval.wt{year}.{mapped}{mode}.csv").open() as file:
         rows = list(csv.DictReader(file))

@@ -4,7 +4,6 @@ Measures come from the registry. A measure says what it is tried with (`example`
 which of the common properties it does not have, with the reason (`lacks`).
 """
 
-import dataclasses
 import json
 import math
 import os
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 from cranfield import Evaluator, as_run, evaluate
+from cranfield.base import fields, replace
 from cranfield.evaluation.explanation import explain
 from cranfield.measures import Measure, all_measures, parse_measure
 from cranfield.measures.base import REL, Parameter, Property
@@ -31,11 +31,11 @@ def variants(kind: type[Measure]) -> list[Measure]:
     """A measure with each of its parameters changed in turn, and with all of them."""
     base = kind.plain()
     one = [
-        dataclasses.replace(base, **{name: value})
+        replace(base, **{name: value})
         for name, parameter in kind.parameters.items()
         for value in parameter.some_values()
     ]
-    every = dataclasses.replace(base, **{name: p.some_values()[0] for name, p in kind.parameters.items()})
+    every = replace(base, **{name: p.some_values()[0] for name, p in kind.parameters.items()})
     return list(dict.fromkeys([base, *one, every]))
 
 
@@ -102,7 +102,7 @@ def test_the_formula_shown_is_that_of_what_is_computed(kind):
     aside = {"judged_only", "repeats", *({"rel"} if base.is_binary else ()), *(() if kind.has_own_gains else {"gain"})}
     for name, parameter in kind.parameters.items():
         for value in () if name in aside else parameter.some_values():
-            changed = dataclasses.replace(base, **{name: value})
+            changed = replace(base, **{name: value})
             by_symbol = mentions(changed.shown_formula, parameter, name)
             if changed.shown_formula == base.shown_formula and not by_symbol:
                 for case in cases:
@@ -124,7 +124,7 @@ def test_braces_of_a_formula_are_balanced_whatever_the_parameters(measure):
 
 @each_kind
 def test_parameters_are_described_and_are_the_fields(kind):
-    assert {field.name for field in dataclasses.fields(kind)} == set(kind.parameters)
+    assert {field.name for field in fields(kind)} == set(kind.parameters)
     assert all(parameter.what and parameter.range() for parameter in kind.parameters.values())
     assert all(parameter.some_values() for parameter in kind.parameters.values())
     assert set(kind.required) <= set(kind.parameters)
@@ -158,7 +158,7 @@ def test_a_default_reaches_only_parameters_that_were_not_given(kind):
     measure = kind.plain().with_defaults(rel=3, docs=7)
     if "rel" in kind.parameters and measure.is_binary:
         assert measure.rel == 3
-        given = dataclasses.replace(measure, rel=2)
+        given = replace(measure, rel=2)
         assert given.with_defaults(rel=3) == given
     if "docs" in kind.parameters:
         assert measure.docs == (7 if kind.plain().docs is None else kind.plain().docs)
@@ -207,7 +207,7 @@ def better_document_up(case: Case, rng: random.Random, over_unjudged: bool) -> C
             i, j = rng.choice(chances)
             docs[i], docs[j] = docs[j], docs[i]
         run[query] = dict(zip(docs, sorted(scores.values(), reverse=True), strict=True))
-    return dataclasses.replace(case, run=run)
+    return replace(case, run=run)
 
 
 @pytest.mark.parametrize("over_unjudged", [False, True], ids=["both judged", "over unjudged"])
@@ -228,7 +228,7 @@ def test_a_better_document_higher_up_never_hurts(seed, over_unjudged):
 def regraded(case: Case, doc_rows: dict[tuple[str, str], float]) -> Case:
     """The same with another grade for some documents, on all of their rows."""
     rows = tuple((query, doc, doc_rows.get((query, doc), grade), *rest) for query, doc, grade, *rest in case.rows)
-    return dataclasses.replace(case, rows=rows)
+    return replace(case, rows=rows)
 
 
 def judged_throughout(seed: int) -> Case:
@@ -236,7 +236,7 @@ def judged_throughout(seed: int) -> Case:
     case = full_case(seed, with_subtopics=False, queries=25, docs=14, grades=(0, 0, 0.5, 1, 2, 3))
     judged = {(query, doc) for query, doc, *_ in case.rows}
     run = {q: {d: score for d, score in docs.items() if (q, d) in judged} for q, docs in case.run.items()}
-    return dataclasses.replace(case, run=run)
+    return replace(case, run=run)
 
 
 @pytest.mark.parametrize("seed", range(60 if SOAK else 8))
@@ -273,7 +273,7 @@ def test_a_measure_names_the_columns_of_the_qrels_that_it_looks_at():
         best: dict[tuple[object, ...], float] = {}
         for query, doc, grade, *rest in rows:
             best[query, doc, *rest] = max(grade, best.get((query, doc, *rest), grade))
-        return dataclasses.replace(case, rows=tuple((q, d, grade, *rest) for (q, d, *rest), grade in best.items()))
+        return replace(case, rows=tuple((q, d, grade, *rest) for (q, d, *rest), grade in best.items()))
 
     silent = [m for m in MEASURES if "subtopic" not in m.reads_columns and "stratum" not in m.qrels_columns]
     assert blank(3).values(silent) == case.values(silent)
@@ -332,7 +332,7 @@ def test_permuting_the_rows_of_the_input_changes_nothing(seed, ties):
     rng = random.Random(seed)
     rows = rng.sample(case.rows, len(case.rows))
     run = {query: dict(rng.sample(list(docs.items()), len(docs))) for query, docs in case.run.items()}
-    mixed = dataclasses.replace(case, rows=tuple(rows), run=run)
+    mixed = replace(case, rows=tuple(rows), run=run)
     assert mixed.values(MEASURES, ties) == case.values(MEASURES, ties)
 
 
@@ -348,7 +348,7 @@ def test_an_unjudged_document_below_the_cutoff_changes_nothing(seed):
     cut = [measure for measure in having("cutoff") if getattr(measure, "cutoff", None) is not None]
     measures = [measure for measure in cut if not measure.judged_only]
     case = full_case(seed, docs=20, least=max(measure.cutoff for measure in measures))
-    longer = dataclasses.replace(case, run={q: {**docs, "unjudged": -1.0} for q, docs in case.run.items()})
+    longer = replace(case, run={q: {**docs, "unjudged": -1.0} for q, docs in case.run.items()})
     assert longer.values(measures) == case.values(measures)
 
 
@@ -357,7 +357,7 @@ def test_unjudged_documents_never_matter_to_the_condensed_list(seed):
     case = full_case(seed)
     measures = [m for m in having("unjudged") if m.judged_only and "docs" not in m.parameters]
     run = {q: {f"x{i}": i / 7 for i in range(5)} | docs for q, docs in case.run.items()}
-    assert dataclasses.replace(case, run=run).values(measures) == case.values(measures)
+    assert replace(case, run=run).values(measures) == case.values(measures)
 
 
 @pytest.mark.parametrize("seed", SEVERAL_SEEDS)
@@ -366,14 +366,14 @@ def test_only_the_order_of_the_scores_matters(seed):
     measures = having("scores")
     stretched = {q: {doc: math.exp(score) * 1e3 for doc, score in docs.items()} for q, docs in case.run.items()}
     for ties in TIE_RULES:
-        assert dataclasses.replace(case, run=stretched).values(measures, ties) == case.values(measures, ties)
+        assert replace(case, run=stretched).values(measures, ties) == case.values(measures, ties)
 
 
 def test_a_measure_leaves_the_join_as_it_was():
     judged = full_case(1, scores=3).join("expected")
     before = {
         field.name: np.copy(value)
-        for field in dataclasses.fields(judged)
+        for field in fields(judged)
         if isinstance(value := getattr(judged, field.name), np.ndarray)
     }
     for measure in MEASURES:

@@ -1,12 +1,12 @@
 """Compatibility, preference graphs and pairwise accuracy: worked examples, ir_measures, and plain loops."""
 
 import random
-from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from cranfield import CranfieldError, Qrels, as_qrels, as_run, evaluate, judge, parse_measure, read_qrels
+from cranfield.base import replace
 from cranfield.evaluation.explanation import explain
 from cranfield.joining.join import Extras, Joining
 from cranfield.measures.preferences import PGC, Accuracy, Compat, CompatByScore, DivCompat, preferred_order

@@ -1,6 +1,5 @@
 """Documents of equal score: the rules that order them, and the mean, best and worst over all their orders."""
 
-import dataclasses
 import itertools
 import math
 import random
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from cranfield import CranfieldError, EvaluationError, Run, evaluate
+from cranfield.base import replace
 from cranfield.measures import parse_measure
 from tests.measures.rankings import value
 
@@ -35,7 +35,7 @@ def variants(name: str) -> list[str]:
     measure = parse_measure(name)
     changes = [{"judged_only": condensed, "rel": rel} for condensed in (False, True) for rel in (1, 2)]
     known = [{key: value for key, value in change.items() if key in measure.parameters} for change in changes]
-    return [str(dataclasses.replace(measure, **change)) for change in known]
+    return [str(replace(measure, **change)) for change in known]
 
 
 CLOSED = list(dict.fromkeys(name for plain in PLAIN for name in variants(plain)))

@@ -172,9 +172,8 @@ def test_values_that_are_none_are_refused(tmp_path: Path, returned: str, says: s
     assert error(f"{file}:Mine") == f"{file}: Mine {says}"
 
 
-@pytest.mark.parametrize("decorator", ["", "@dataclass(frozen=True)\n", "@dataclass(frozen=True, repr=False)\n"])
-def test_a_measure_may_but_need_not_be_decorated_as_a_dataclass(tmp_path: Path, decorator: str) -> None:
-    file = written(tmp_path, decorator + WEIGHTED.lstrip())
+def test_measures_are_values(tmp_path: Path) -> None:
+    file = written(tmp_path, WEIGHTED)
     measure, plain = parse_measure(f"{file}:Weighted(weight=3)@5"), parse_measure(f"{file}:Weighted")
     assert measure == parse_measure(str(measure)) != plain
     assert str(measure) == "Weighted(weight=3)@5" and {measure: 1}[parse_measure(str(measure))] == 1
@@ -182,8 +181,13 @@ def test_a_measure_may_but_need_not_be_decorated_as_a_dataclass(tmp_path: Path, 
         measure.weight = 4  # type: ignore[attr-defined]
 
 
+def test_a_measure_is_no_dataclass(tmp_path: Path) -> None:
+    file = written(tmp_path, "@dataclass(frozen=True)\n" + WEIGHTED.lstrip())
+    assert "Weighted: remove the @dataclass decorator; a measure needs none." in error(f"{file}:Weighted")
+
+
 def test_a_parameter_must_be_described(tmp_path: Path) -> None:
-    file = written(tmp_path, "@dataclass(frozen=True)\nclass Mine(Measure):\n    x: int = 1\n")
+    file = written(tmp_path, "class Mine(Measure):\n    x: int = 1\n")
     assert error(f"{file}:Mine") == f"{file}: Mine does not describe 'x' in its `parameters`."
 
 

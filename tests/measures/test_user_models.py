@@ -1,7 +1,6 @@
 """User models: examples worked by hand, gdeval's outputs, and cwl_eval itself where it is installed."""
 
 import csv
-import dataclasses
 import itertools
 import math
 import random
@@ -10,6 +9,7 @@ import numpy as np
 import pytest
 
 from cranfield import MeasureError, as_qrels, as_run, evaluate, judge
+from cranfield.base import replace
 from cranfield.evaluation.explanation import explain
 from cranfield.io import read_qrels, read_run
 from cranfield.joining.join import Extras, Joining
@@ -25,7 +25,7 @@ VALUES = ("EU", "ETU", "EC", "ETC", "ED")
 
 def asked(name, kind="EU", **more):
     """A measure whose gains are the grades, giving one of the framework's values."""
-    return dataclasses.replace(parse_measure(name), max_rel=1, value=kind, **more)
+    return replace(parse_measure(name), max_rel=1, value=kind, **more)
 
 
 def per_query(measure, qrels, run, ties="trec", **extras):
@@ -239,7 +239,7 @@ def test_a_ranking_without_end_has_the_values_of_a_very_deep_one():
     for kind, residual, cost, cutoff in itertools.product(VALUES, (False, True), ("rank", "length"), (None, 3)):
         given = {"value": kind, "residual": residual, "cost": cost, "max_rel": 3, "cutoff": cutoff}
         endless, deep = (
-            per_query(dataclasses.replace(parse_measure(name), **given), qrels, run, doc_lengths=lengths)
+            per_query(replace(parse_measure(name), **given), qrels, run, doc_lengths=lengths)
             for name in ("RBP", "RBP(depth=2000)")
         )
         assert endless == pytest.approx(deep, rel=1e-9, abs=1e-12), given
@@ -328,7 +328,7 @@ def test_lengths_are_those_of_the_documents_that_are_left_in_a_condensed_list():
     lengths = {"x": 100.0, "a": 30.0, "b": 10.0}
     measure = parse_measure("RBP(p=0.5,value='EC',cost='length',depth=2,judged_only=True)")
     assert per_query(measure, qrels, run, doc_lengths=lengths) == pytest.approx(30 * 2 / 3 + 10 / 3)
-    whole = dataclasses.replace(measure, judged_only=False)
+    whole = replace(measure, judged_only=False)
     assert per_query(whole, qrels, run, doc_lengths=lengths) == pytest.approx(100 * 2 / 3 + 30 / 3)
 
 
@@ -354,7 +354,7 @@ FIXED = [kind for kind in all_measures() if "max_rel" in kind.parameters and kin
 
 @pytest.mark.parametrize("kind", FIXED, ids=lambda kind: kind.name)
 def test_the_expected_utility_is_the_weighted_sum_of_the_gains(kind):
-    measure = dataclasses.replace(kind.plain(), max_rel=1)
+    measure = replace(kind.plain(), max_rel=1)
     weights = measure.rank_weights(1000)
     assert math.fsum(weights) == pytest.approx(1, abs=1e-9)
     assert value(measure, LIST) == pytest.approx(np.dot(weights[:6], [0, 1, 0, 0.5, 0, 1]), abs=1e-12)
@@ -433,7 +433,7 @@ def test_a_negative_grade_is_no_judgment_to_a_residual_unless_it_gains_something
     run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}}
     negative, unjudged = {"q": {"a": 1, "b": -1, "c": 0}}, {"q": {"a": 1, "c": 0}}
     for name in ("RBP", "RBP(rel=1)", "RBP(depth=5)", "INST", "CWL_P@3", "TrAP"):
-        residual = str(dataclasses.replace(parse_measure(name), residual=True))
+        residual = str(replace(parse_measure(name), residual=True))
         for ties in ("trec", "expected"):
             found = [evaluate(qrels, run, [residual], ties=ties).mean(residual) for qrels in (negative, unjudged)]
             assert found[0] == found[1] != 0, (name, ties)

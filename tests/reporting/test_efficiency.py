@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
+from cranfield.base import replace
 from cranfield.lab.bench import Account, Bench, Load, of_indexing, of_latencies
 from cranfield.lab.costs import Cost, Indexing
 from cranfield.lab.energy import Energy, Joules, Use

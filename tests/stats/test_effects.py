@@ -1,6 +1,5 @@
 """Effect sizes: the reference cases, SciPy, and what holds whatever the scores are."""
 
-import dataclasses
 import math
 
 import numpy as np
@@ -8,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cranfield.base import fields
 from cranfield.errors import CranfieldError
 from cranfield.stats.effects import approximate_correction, correction, d_z_interval, effect
 from cranfield.stats.paired import t_test
@@ -191,7 +191,7 @@ grids = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 20)), min_size=1, 
 def test_no_figure_is_ever_nan_or_infinite_and_exchange_mirrors_them(scores):
     a, b = ([pair[side] / 20 for pair in scores] for side in (0, 1))
     one, other = effect(a, b), effect(b, a)
-    for field in dataclasses.fields(one):
+    for field in fields(one):
         value = getattr(one, field.name)
         assert not isinstance(value, float) or math.isfinite(value), field.name
     assert (one.wins, one.ties, one.losses) == (other.losses, other.ties, other.wins)

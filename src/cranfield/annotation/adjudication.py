@@ -15,7 +15,7 @@ from cranfield.annotation.log import (
 )
 from cranfield.annotation.settings import load_settings
 from cranfield.annotation.timestamps import now
-from cranfield.base import record, shown
+from cranfield.base import Record, shown
 from cranfield.errors import InputError
 
 _DISPUTED = """
@@ -24,8 +24,7 @@ _DISPUTED = """
 """
 
 
-@record
-class Opinion:
+class Opinion(Record):
     """A grade that somebody gave; without the name where adjudication is blind."""
 
     grade: float
@@ -33,8 +32,7 @@ class Opinion:
     assessor: str | None
 
 
-@record
-class Dispute:
+class Dispute(Record):
     """A pair whose grades are too far apart."""
 
     query: str

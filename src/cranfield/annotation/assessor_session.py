@@ -26,7 +26,7 @@ from cranfield.annotation.log import (
 from cranfield.annotation.presentation_order import add_place, extend_order, lay_out_whole, recheck
 from cranfield.annotation.remaining import left, seats, sizes
 from cranfield.annotation.settings import Settings, load_settings
-from cranfield.base import record, shown
+from cranfield.base import Record, field_names, shown
 from cranfield.errors import InputError
 from cranfield.io import any_id
 
@@ -48,8 +48,7 @@ _OPEN = f"""
 _FEW, _ALL = 8, 1_000_000  # candidates to look at; more than the first only where others were quicker
 
 
-@record
-class Item:
+class Item(Record):
     """A document on the desk, and where the assessor stands with it."""
 
     query: str
@@ -63,12 +62,11 @@ class Item:
 
     def to_dict(self) -> dict[str, Any]:
         """The item as JSON has it."""
-        made = {name: getattr(self, name) for name in Item.__dataclass_fields__}
+        made = {name: getattr(self, name) for name in field_names(Item)}
         return made | {"grade": None if self.grade is None else plain(self.grade)}
 
 
-@record
-class TopicState:
+class TopicState(Record):
     """How far an assessor is with a topic."""
 
     query: str
@@ -81,8 +79,7 @@ class TopicState:
         return self.places - self.left
 
 
-@record
-class Saved:
+class Saved(Record):
     """What was recorded, and what comes next: an item, or None where nothing of the topic is left for now."""
 
     event: Event

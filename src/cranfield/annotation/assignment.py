@@ -10,12 +10,11 @@ from cranfield.annotation.events import checked_assessor
 from cranfield.annotation.log import JudgmentLog, ensure_assessor, require_topic
 from cranfield.annotation.remaining import is_dealt
 from cranfield.annotation.settings import load_settings
-from cranfield.base import counted, record
+from cranfield.base import Record, counted
 from cranfield.errors import InputError
 
 
-@record
-class Assignment:
+class Assignment(Record):
     """A topic that is given to an assessor.
 
     In seat 0 every pair of the topic is judged, in seat 1 those that get two judgments or more, and so on. Several

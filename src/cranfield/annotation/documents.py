@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from cranfield.base import counted, entity, listed
+from cranfield.base import Record, counted, listed
 from cranfield.data import Document, Topic
 from cranfield.errors import CranfieldError, MissingExtra
 from cranfield.text import STOP_WORDS, stemmer_of
@@ -24,8 +24,7 @@ _STOP = STOP_WORDS["english-long"]
 URLS = ("url", "uri", "link", "href")
 
 
-@entity
-class Texts:
+class Texts(Record, eq=False):
     """Topics and documents by id; those without a text are shown by id alone."""
 
     topics: Mapping[str, Topic]

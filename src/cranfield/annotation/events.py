@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import uuid
 from collections.abc import Iterable
-from dataclasses import field, fields
+from dataclasses import field
 from typing import Any, Literal, get_args
 
 from cranfield.annotation.grades import plain
 from cranfield.annotation.timestamps import moment, now
-from cranfield.base import id_bytes, record
+from cranfield.base import Record, fields, id_bytes
 from cranfield.errors import InputError
 from cranfield.io import any_id, any_number
 
@@ -30,8 +30,7 @@ VERSION = 1  # of what a log is exported as
 MOST_TEXT = 20_000  # characters of a note
 
 
-@record
-class Trace:
+class Trace(Record):
     """How an act came about: when the document was shown, how long it was looked at, and by what it was judged.
 
     The same `key` again means the same act, sent once more: it is recorded once.
@@ -45,8 +44,7 @@ class Trace:
     version: str = ""  # of what was used, such as "terminal 0.1.0"
 
 
-@record
-class Event:
+class Event(Record):
     """One line of the log."""
 
     key: str
@@ -108,8 +106,7 @@ class Event:
 COLUMNS = tuple(one.name for one in fields(Event))
 
 
-@record
-class State:
+class State(Record):
     """Where an assessor stands with a document: what the events so far come to."""
 
     kind: str = ""  # judge, cannot or skip; empty if there is none of them

@@ -19,7 +19,7 @@ from cranfield.annotation.database import JudgingError
 from cranfield.annotation.events import COLUMNS, VERSION, Event
 from cranfield.annotation.log import Judgment, JudgmentLog, Pair
 from cranfield.annotation.progress import plain_judgments
-from cranfield.base import counted, entity, id_bytes, listed, record
+from cranfield.base import Record, counted, id_bytes, listed
 from cranfield.data import Qrels
 from cranfield.errors import InputError
 from cranfield.io import Input, PathLike, writing
@@ -32,8 +32,7 @@ UNJUDGED = -1.0  # pooled, without a judgment
 _HALVES = re.compile("[\ud800-\udfff]")  # of characters, and bytes that are no UTF-8
 
 
-@record
-class Disagreement:
+class Disagreement(Record):
     """A pair that was graded differently, and what came of it."""
 
     query: str
@@ -43,8 +42,7 @@ class Disagreement:
     adjudicated: bool
 
 
-@entity
-class Exported:
+class Exported(Record, eq=False):
     """Qrels out of a log, with what was settled on the way."""
 
     qrels: Qrels

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.errors import InputError
 from cranfield.io import Input, PathLike, any_number, decimal
 
 MOST = 10  # one for each digit
 
 
-@record
-class Grade:
+class Grade(Record):
     """A grade, what it is called, and when to give it."""
 
     value: float
@@ -22,8 +21,7 @@ class Grade:
     key: str = ""
 
 
-@record
-class Scale:
+class Scale(Record):
     """All grades, lowest first.
 
     >>> [(grade.key, grade.label) for grade in Scale.of([(0, "no"), (1, "yes")]).grades]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Any
 
 from cranfield.annotation.csv_escape import text_in
@@ -19,7 +19,7 @@ from cranfield.annotation.grades import USUAL, Scale, written
 from cranfield.annotation.log import JudgmentLog, add_pairs, check_ids, event_of, record_event, state_in
 from cranfield.annotation.settings import Settings
 from cranfield.annotation.timestamps import now
-from cranfield.base import entity, record, shown
+from cranfield.base import Record, replace, shown
 from cranfield.errors import InputError
 from cranfield.io import Input, PathLike, any_number, read_qrels
 
@@ -29,8 +29,7 @@ MOST_PLACES = 2**31 - 1
 Key = tuple[str, str]  # the assessor of an event, and its key
 
 
-@record
-class Imported:
+class Imported(Record):
     """What became of a file."""
 
     file: str
@@ -43,8 +42,7 @@ class Imported:
     unjudged: int = 0  # rows with a negative grade, which is none
 
 
-@entity
-class _Content:
+class _Content(Record, eq=False):
     """What a file holds."""
 
     events: Sequence[Event]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from cranfield.base import record
+from cranfield.base import Record
 
 
-@record
-class Action:
+class Action(Record):
     """Something a judge can do besides giving a grade. The first key is the one that is shown."""
 
     name: str

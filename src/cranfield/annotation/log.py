@@ -12,7 +12,7 @@ from cranfield.annotation.presentation_order import FOLLOWING, PUT_OFF, REPEATS,
 from cranfield.annotation.schema import migrate
 from cranfield.annotation.settings import Settings, load_settings, save_settings
 from cranfield.annotation.timestamps import now
-from cranfield.base import listed, natural_order, record, shown
+from cranfield.base import Record, listed, natural_order, shown
 from cranfield.errors import InputError
 from cranfield.io import Input, any_id, as_column, without_compression
 
@@ -40,8 +40,7 @@ _FILLED = ("open", "full", "waiting", "void")
 _OPENED = ("full", "open", "void", "waiting")
 
 
-@record
-class Judgment:
+class Judgment(Record):
     """What an assessor thinks of a document by now."""
 
     assessor: str
@@ -55,8 +54,7 @@ class Judgment:
     gold: float | None = None  # the grade that is known, for a pair that is there to check judges
 
 
-@record
-class Pair:
+class Pair(Record):
     """A document to judge for a query, and what has become of it."""
 
     query: str

@@ -24,15 +24,14 @@ from cranfield.annotation.keybindings import ACTIONS
 from cranfield.annotation.log import JudgmentLog, check_ids
 from cranfield.annotation.presentation_order import arranged
 from cranfield.annotation.settings import shown_guidelines
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.data import Document
 from cranfield.errors import InputError
 
 Places = Mapping[str, Sequence[tuple[int, str]]]  # query -> (place, doc)
 
 
-@record
-class Packet:
+class Packet(Record):
     """A page, complete in itself."""
 
     id: str

@@ -12,14 +12,13 @@ from cranfield.annotation.database import Connection
 from cranfield.annotation.log import PEOPLE, Judgment, JudgmentLog
 from cranfield.annotation.remaining import Work, is_dealt, left
 from cranfield.annotation.settings import load_settings
-from cranfield.base import record
+from cranfield.base import Record
 
 PAUSE_MS = 300_000  # longer than this is not looking at a document but something else
 FEW = 5  # timed judgments, below which a pace is rough
 
 
-@record
-class Pace:
+class Pace(Record):
     """How fast judging goes: the median of the active times, pauses left out.
 
     >>> Pace.of([12_000, 20_000, 16_000])
@@ -43,8 +42,7 @@ class Pace:
         return judgments * self.seconds / 3600 if self.seconds and judgments is not None else None
 
 
-@record
-class TopicProgress:
+class TopicProgress(Record):
     """How far a topic is, and how fast."""
 
     query: str
@@ -62,8 +60,7 @@ class TopicProgress:
     hours_left: float | None = None  # of work, for whoever does it
 
 
-@record
-class AssessorProgress:
+class AssessorProgress(Record):
     """How far an assessor is, and how fast."""
 
     assessor: str
@@ -82,8 +79,7 @@ class AssessorProgress:
     last_at: str | None
 
 
-@record
-class WorkProgress:
+class WorkProgress(Record):
     """How far an assessor is with a topic that is theirs or that they began, and how fast."""
 
     assessor: str
@@ -99,8 +95,7 @@ class WorkProgress:
     hours_left: float | None
 
 
-@record
-class Progress:
+class Progress(Record):
     """How far judging is."""
 
     topics: tuple[TopicProgress, ...]

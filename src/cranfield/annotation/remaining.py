@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from cranfield.annotation.database import Connection
 from cranfield.annotation.presentation_order import pairs_in, repeats_in, standing
-from cranfield.base import record
+from cranfield.base import Record
 
 Work = tuple[str, str]  # of an assessor, on a topic
 
@@ -26,8 +26,7 @@ _NOT_SETTLED = """
 """
 
 
-@record
-class Size:
+class Size(Record):
     """How long an assessor's order of a topic is, and how much of it was put off."""
 
     places: int

@@ -12,11 +12,10 @@ from typing import Any
 
 from cranfield.annotation.database import APPLICATION, SCHEMA, Connection, Database, JudgingError, PostgresDatabase
 from cranfield.annotation.timestamps import now
-from cranfield.base import record
+from cranfield.base import Record
 
 
-@record
-class Migration:
+class Migration(Record):
     """One step from a version to the next; `sqlite` and `postgres` are what only one of them needs."""
 
     version: int

@@ -7,7 +7,7 @@ from typing import Any
 
 from cranfield.annotation.database import Connection, JudgingError
 from cranfield.annotation.grades import USUAL, Scale
-from cranfield.base import record
+from cranfield.base import Record, field_names
 from cranfield.errors import InputError
 
 HOLD = 900.0  # seconds
@@ -29,8 +29,7 @@ def shown_guidelines(own: str) -> str:
     return own.strip() or USUAL_GUIDELINES
 
 
-@record
-class Settings:
+class Settings(Record):
     """What holds for all assessors of a log."""
 
     scale: Scale = USUAL
@@ -60,7 +59,7 @@ def load_settings(at: Connection) -> Settings:
     if not known:
         return Settings()
     scale = Scale.from_dicts(known.pop("scale"))
-    fields = Settings.__dataclass_fields__
+    fields = field_names(Settings)
     return Settings(scale, **{name: value for name, value in known.items() if name in fields})
 
 
@@ -75,7 +74,7 @@ def save_settings(at: Connection, settings: Settings) -> None:
         if lost:
             given = ", ".join(f"{grade:g}" for grade in lost)
             raise JudgingError(f"documents were judged {given}, which is none of the grades given. Keep these grades.")
-    values: dict[str, Any] = {name: getattr(settings, name) for name in Settings.__dataclass_fields__}
+    values: dict[str, Any] = {name: getattr(settings, name) for name in field_names(Settings)}
     values["scale"] = settings.scale.to_dicts()
     for name, value in values.items():
         at.run(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.annotation.log import JudgmentLog
-from cranfield.base import record
+from cranfield.base import Record
 
 # who has judged a pair has used the seat; whoever could not judge it had it, which is told elsewhere
 _MISSING = """
@@ -22,8 +22,7 @@ _MISSING = """
 """
 
 
-@record
-class Shortfall:
+class Shortfall(Record):
     """A topic of which more judgments are wanted than those who have it can make."""
 
     query: str

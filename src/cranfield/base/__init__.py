@@ -16,7 +16,7 @@ from cranfield.base.options import (
     ScoreType,
     Ties,
 )
-from cranfield.base.records import define_fields, entity, record
+from cranfield.base.records import Record, as_dict, field_names, fields, replace
 from cranfield.base.student_t import t_quantile
 from cranfield.base.text import counted, listed
 from cranfield.base.threads import cores, in_parallel
@@ -36,8 +36,10 @@ __all__ = [
     "core",
     "cores",
     "counted",
-    "define_fields",
-    "entity",
+    "as_dict",
+    "field_names",
+    "fields",
+    "replace",
     "id_bytes",
     "in_natural_order",
     "in_parallel",
@@ -45,7 +47,7 @@ __all__ = [
     "lazy_exports",
     "listed",
     "natural_order",
-    "record",
+    "Record",
     "shown",
     "t_quantile",
 ]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
+from cranfield.base import replace
 from cranfield.cli.options import echo, on_terminal, progress, width
 from cranfield.errors import CranfieldError, InputError
 

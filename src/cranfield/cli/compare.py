@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.base import DEFAULT_MEASURES, cores, counted, listed, record
+from cranfield.base import DEFAULT_MEASURES, Record, cores, counted, listed
 from cranfield.cli.options import (
     echo,
     extras_options,
@@ -37,8 +37,7 @@ CORRECTIONS = ("holm", "bonferroni", "bh", "maxt", "hochberg", "hommel", "sidak"
 MEASURES = tuple(measure for measure in DEFAULT_MEASURES if not measure.startswith("Judged"))
 
 
-@record
-class Collection:
+class Collection(Record):
     """What --on names: judgments, and the runs to evaluate with them, each with the name of its system if given."""
 
     name: str
@@ -174,8 +173,7 @@ def command(
         click.echo("\n".join(report.remarks(found, view)), err=True)
 
 
-@record
-class Given:
+class Given(Record):
     """What was read: tables of scores by collection, and the names of the baselines."""
 
     tables: Any

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import click
 
-from cranfield.base import QRELS_FORMATS, RUN_FORMATS, counted, listed
+from cranfield.base import QRELS_FORMATS, RUN_FORMATS, counted, listed, replace
 from cranfield.cli.options import judgments_of, split_measures
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.fusion import METHODS, NORMS, CrossFit, Fit, as_runs, cross_fuse, fit, fuse, recipe_of

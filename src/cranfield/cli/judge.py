@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cranfield.base import replace
 from cranfield.cli.options import on_terminal, progress
 from cranfield.errors import InputError
 
@@ -160,7 +161,6 @@ def log_beside(pool: str) -> str:
 
 def opened(place: str, grades: str | None = None, guidelines: str | None = None) -> JudgmentLog:
     """A log, with grades and guidelines where they are given."""
-    from dataclasses import replace
 
     from cranfield.annotation import open_log, read_scale
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from cranfield.base import replace
 from cranfield.cli.options import echo, grade_words_option, on_terminal, width
 from cranfield.errors import InputError
 
@@ -226,7 +227,6 @@ def plan(
       cranfield judgments plan pool.judgments.db --topic ada=1,2,3 --topic grace=4,5,6
       cranfield judgments plan pool.judgments.db --repeats 5 --gold known.qrels --guidelines guidelines.txt
     """
-    from dataclasses import replace
 
     from cranfield.annotation import Assignment, assign, deal
     from cranfield.cli.judge import opened

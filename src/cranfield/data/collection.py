@@ -7,14 +7,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, get_args
 
 import numpy as np
 
-from cranfield.base import OnDuplicate, core, counted, entity, in_natural_order, listed, natural_order, record, shown
+from cranfield.base import (
+    OnDuplicate,
+    Record,
+    core,
+    counted,
+    field_names,
+    in_natural_order,
+    listed,
+    natural_order,
+    replace,
+    shown,
+)
 from cranfield.errors import DuplicateError, InputError, MissingExtra
 
 if TYPE_CHECKING:
@@ -30,8 +41,7 @@ E = TypeVar("E", bound=InputError)
 A = TypeVar("A", bound="NDArray[Any] | None")
 
 
-@record
-class Origin:
+class Origin(Record):
     """Where a value came from: the file, its digest, and the format it was read as, with the reason."""
 
     file: str
@@ -116,8 +126,7 @@ class _Grouped:
         return _html_table(repr(self), self.columns())
 
 
-@entity
-class Run(_Grouped):
+class Run(_Grouped, Record, eq=False):
     """What a system retrieved: for each query the documents with their scores.
 
     Rows are grouped by query and keep the input's order within it.
@@ -203,8 +212,7 @@ class Run(_Grouped):
         return table if self.ranks is None else table | {"rank": self.ranks.tolist()}
 
 
-@entity
-class Qrels(_Grouped):
+class Qrels(_Grouped, Record, eq=False):
     """Judgments: for each query the judged documents with their grades.
 
     `subtopics` is the second column of a qrels file (0, a subtopic, or a judgment group); `extra` holds the
@@ -316,7 +324,7 @@ class Qrels(_Grouped):
         return self.__dict__[column]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {name: getattr(self, name) for name in field_names(self)}
 
     @cached_property
     def index(self) -> Any:
@@ -385,8 +393,7 @@ class Qrels(_Grouped):
         return table | {key: column.tolist() for key, column in self.extra.items()}
 
 
-@record
-class Subtopic:
+class Subtopic(Record):
     """One aspect or interpretation of a topic."""
 
     id: str
@@ -394,8 +401,7 @@ class Subtopic:
     type: str = ""
 
 
-@record
-class Topic:
+class Topic(Record):
     """An information need: what is searched for (`title`), and in more words."""
 
     id: str
@@ -406,8 +412,7 @@ class Topic:
     fields: Mapping[str, str] = field(default_factory=dict)  # whatever else the file says of it
 
 
-@record
-class Document:
+class Document(Record):
     """A document of the collection."""
 
     id: str
@@ -416,8 +421,7 @@ class Document:
     fields: Mapping[str, str] = field(default_factory=dict)  # author, bibliography, url, …
 
 
-@record
-class Rows:
+class Rows(Record):
     """Rows grouped by query, with what is needed to name one of them in a message."""
 
     queries: tuple[str, ...]

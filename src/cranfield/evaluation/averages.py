@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from cranfield.base import How, record, t_quantile
+from cranfield.base import How, Record, t_quantile
 
 LEAST = 1e-5  # what a lower value counts as in a geometric mean, as in trec_eval (MIN_GEO_MEAN)
 Values = Sequence[float]
 
 
-@record
-class Interval:
+class Interval(Record):
     """A confidence interval of a mean."""
 
     low: float

@@ -13,14 +13,13 @@ from __future__ import annotations
 import math
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, combinations_with_replacement, product
 from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from cranfield.base import Ties, id_bytes
+from cranfield.base import Record, Ties, id_bytes, replace
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.joining import Bools, Extras, JudgedRun, Sources, judge
@@ -35,8 +34,7 @@ AT_ONCE = 1_000_000  # documents in memory at a time
 _BY_GRADE = ("best", "worst", "expected")  # tie rules under which the ranking depends on the grades
 
 
-@dataclass(frozen=True, eq=False)
-class Bounds:
+class Bounds(Record, eq=False):
     """The lowest and the highest value of each query; where `outer`, they enclose these but may not be reached."""
 
     low: Floats
@@ -68,8 +66,7 @@ def unjudged(qrels: Qrels, run: Run) -> dict[str, set[str]]:
     }
 
 
-@dataclass(frozen=True)
-class Sampling:
+class Sampling(Record):
     """How orders of tied documents are drawn where there is no closed form of the mean over them."""
 
     samples: int = 200
@@ -146,8 +143,7 @@ class _NeedsMore(CranfieldError):
     """A measure looks at more than ranks and grades."""
 
 
-@dataclass(frozen=True)
-class _NoSources:
+class _NoSources(Record):
     """Stands for the sources of candidates, which have no qrels and no run."""
 
     extras: Extras
@@ -160,8 +156,7 @@ class _NoSources:
         return super().__getattribute__(name)
 
 
-@dataclass(frozen=True, eq=False)
-class _Ranking:
+class _Ranking(Record, eq=False):
     """The ranking of one query, with holes where documents have no judgment."""
 
     dense: JudgedRun
@@ -234,8 +229,7 @@ class _Ranking:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Rows:
+class _Rows(Record, eq=False):
     """The qrels of one query with rows for its unjudged documents, to be joined as any qrels are."""
 
     ranking: _Ranking
@@ -293,8 +287,7 @@ class _Rows:
         return judge(qrels, dense.sources.run, dense.joining, dense.sources.extras)
 
 
-@dataclass(frozen=True, eq=False)
-class _OfQuery:
+class _OfQuery(Record, eq=False):
     """The search for the bounds of a measure for one query."""
 
     completions: Completions

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, id_bytes
+from cranfield.base import Record, counted, fields, id_bytes, replace
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.errors import EvaluationError
 from cranfield.evaluation.averages import LEAST
@@ -23,8 +23,7 @@ from cranfield.measures import REGISTRY, Measure, own_errors, parse_measure
 MOST_TERMS = 12  # how many terms a formula with numbers can hold and still be read
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(Record):
     """How a measure's value for one query, or its mean over all queries, comes about.
 
     >>> e = explain("AP", {"q": {"a": 1, "b": 1}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}}, "q")
@@ -186,8 +185,7 @@ def _has_terms(measure: Measure) -> bool:
     return type(measure).terms is not Measure.terms
 
 
-@dataclass(frozen=True)
-class _Steps:
+class _Steps(Record):
     """The rows of one query, and what they come to."""
 
     columns: tuple[str, ...]

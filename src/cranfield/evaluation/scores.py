@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
@@ -17,17 +16,17 @@ from cranfield.base import (
     Missing,
     OnDuplicate,
     RankBy,
+    Record,
     ScoreType,
     Ties,
     core,
     cores,
     counted,
-    entity,
     id_bytes,
     in_parallel,
     listed,
     natural_order,
-    record,
+    replace,
 )
 from cranfield.data import Floats, Ints, Origin, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError
@@ -46,8 +45,7 @@ TOP = 10  # the ranks in which the share of unjudged documents is told
 Part = Literal["", "low", "high", "urisk", "trisk", "georisk"]
 
 
-@record
-class Row:
+class Row(Record):
     """A row of scores: a measure under the name it was asked for by, or what is said of it under NAME.PART."""
 
     name: str
@@ -59,8 +57,7 @@ class Row:
         return f"{self.name}.{self.part}" if self.part else self.name
 
 
-@entity
-class RunScores:
+class RunScores(Record, eq=False):
     """The scores of one run: one row a measure, one column a query; NaN where a query was skipped."""
 
     name: str
@@ -105,8 +102,7 @@ class RunScores:
         )
 
 
-@entity
-class Scores:
+class Scores(Record, eq=False):
     """What `evaluate` gives: a value for each run, measure and query.
 
     >>> scores = evaluate({"q1": {"a": 1}}, {"q1": {"b": 2.0, "a": 1.0}}, ["RR", "P@1"])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from cranfield import pooling
-from cranfield.base import counted, listed
+from cranfield.base import counted, field_names, listed, replace
 from cranfield.data import Run
 from cranfield.errors import CranfieldError
 from cranfield.experiment.efficiency import make_efficiency
@@ -129,7 +128,7 @@ def make_fusion(task: Task, into: Path) -> Notes:
 
 def _parameters(part: Any) -> dict[str, Any]:
     # a name that Python has taken ends with an underscore
-    return {name.rstrip("_"): getattr(part, name) for name in part.__dataclass_fields__}
+    return {name.rstrip("_"): getattr(part, name) for name in field_names(part)}
 
 
 def _write(task: Task, run: Run, into: Path, method: Mapping[str, Any]) -> None:

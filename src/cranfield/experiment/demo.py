@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.errors import InputError, MissingExtra
 from cranfield.experiment.fingerprints import KEPT, digest_of
 from cranfield.experiment.workspace import FILE, Workspace, open_workspace
@@ -55,8 +55,7 @@ STEMLESS = 'index = { stemmer = "none" }  # stems need an extra: pip install "cr
 SQLITE = '# a database that can search\nsqlite = { engine = "sqlite:sqlite.db", fields = "title,description" }\n'
 
 
-@record
-class Demo:
+class Demo(Record):
     """The workspace, and what is lacking in it for want of something else."""
 
     workspace: Workspace

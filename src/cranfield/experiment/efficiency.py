@@ -6,11 +6,10 @@ import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from cranfield.base import counted
+from cranfield.base import counted, replace
 from cranfield.experiment.step_inputs import HERE, Settings, engine_options, learned_from, queries_of
 from cranfield.experiment.workspace import Collection
 from cranfield.io import writing

@@ -17,7 +17,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.errors import CranfieldError, InputError
 from cranfield.experiment.plan import Step
 from cranfield.experiment.workspace import Workspace
@@ -33,8 +33,7 @@ class Busy(CranfieldError):
     """Another experiment is at work in the folder."""
 
 
-@record
-class Store:
+class Store(Record):
     """The outputs of a workspace and their stamps."""
 
     workspace: Workspace

@@ -6,15 +6,14 @@ from collections.abc import Collection as Container
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.experiment.workspace import Collection, Engine, Fusion, Given, Search, Workspace
 
 Settings = Mapping[str, Any]
 POOL = ("pool.jsonl", "pool.provenance.jsonl")
 
 
-@record
-class Step:
+class Step(Record):
     """One thing to be made; everything that it depends on is in its settings, inputs and uses."""
 
     kind: str

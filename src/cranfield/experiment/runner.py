@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from cranfield.base import cores, counted, listed, record
+from cranfield.base import Record, cores, counted, listed
 from cranfield.errors import CranfieldError, InputError
 from cranfield.experiment.fingerprints import Stamp, Store, digest_of_source
 from cranfield.experiment.plan import Step, evaluating, measuring, searching, usable, without_baseline
@@ -20,8 +20,7 @@ from cranfield.text import Analysis
 State = Literal["begun", "made", "unchanged", "failed", "left"]
 
 
-@record
-class Event:
+class Event(Record):
     """What became of an output; `left` are those that cannot be made for want of another, or of an extra."""
 
     output: str
@@ -31,8 +30,7 @@ class Event:
     kind: str = ""
 
 
-@record
-class Planned:
+class Planned(Record):
     """What would be made, and why; without a reason it is there already."""
 
     output: str

@@ -17,7 +17,7 @@ from difflib import get_close_matches
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeVar, get_args
 
-from cranfield.base import DEFAULT_MEASURES, QRELS_FORMATS, RUN_FORMATS, Missing, Ties, record
+from cranfield.base import DEFAULT_MEASURES, QRELS_FORMATS, RUN_FORMATS, Missing, Record, Ties, field_names
 from cranfield.data import Document, Qrels, Run, Topic
 from cranfield.errors import InputError
 from cranfield.io import DOCUMENT_FORMATS, TOPIC_FORMATS, read_documents, read_qrels, read_run, read_topics
@@ -33,8 +33,7 @@ KEYS = ("title", "actor", "seed", "jobs")
 TABLES = ("collection", "collections", "systems", "evaluation", "pool", "judging", "efficiency", "report")
 
 
-@record
-class Indexing:
+class Indexing(Record):
     """Which text of documents is indexed, and how."""
 
     fields: tuple[str, ...] = ("title", "text")
@@ -42,8 +41,7 @@ class Indexing:
     stop_words: str = "english"
 
 
-@record
-class Collection:
+class Collection(Record):
     """Documents, topics and judgments, by file or all in one word, as in `cranfield:DIR`."""
 
     name: str = ""  # empty where there is only one
@@ -73,8 +71,7 @@ class Collection:
         return f"{self.name}/{file}" if self.name else file
 
 
-@record
-class Search:
+class Search(Record):
     """A system of our own over the collection's index."""
 
     name: str
@@ -95,8 +92,7 @@ class Search:
         return documents, topics
 
 
-@record
-class Given:
+class Given(Record):
     """A run that is there already."""
 
     name: str
@@ -110,8 +106,7 @@ class Given:
         return self.run.replace(COLLECTION, collection.name)
 
 
-@record
-class Fusion:
+class Fusion(Record):
     """Runs of other systems made one."""
 
     name: str
@@ -123,8 +118,7 @@ class Fusion:
     depth: int | None = None
 
 
-@record
-class Engine:
+class Engine(Record):
     """An engine that indexes the documents and searches them, or only searches what it has."""
 
     name: str
@@ -140,8 +134,7 @@ class Engine:
 System = Search | Given | Fusion | Engine
 
 
-@record
-class Evaluation:
+class Evaluation(Record):
     """How runs are made comparable, measured and compared."""
 
     measures: tuple[str, ...] = DEFAULT_MEASURES
@@ -156,16 +149,14 @@ class Evaluation:
     resamples: int = 10_000
 
 
-@record
-class Pooling:
+class Pooling(Record):
     """Which documents are to be judged: the first ones of these systems, or of all."""
 
     depth: int = 20  # 0 for no pool
     systems: tuple[str, ...] = ()
 
 
-@record
-class Adaptive:
+class Adaptive(Record):
     """A pool that grows while it is judged: a strategy of `cranfield pool` is asked for more, as judgments arrive."""
 
     strategy: str
@@ -174,8 +165,7 @@ class Adaptive:
     batch: int | None = None  # documents at a time
 
 
-@record
-class Judging:
+class Judging(Record):
     """What is judged, where judgments are kept, by which grades and by whom; None where the log has it."""
 
     pools: tuple[str, ...] = ()  # files; else the collection's own
@@ -195,8 +185,7 @@ class Judging:
     adaptive: Adaptive | None = None
 
 
-@record
-class Efficiency:
+class Efficiency(Record):
     """How the costs of systems are measured, where that is asked for."""
 
     repetitions: int = 5
@@ -208,16 +197,14 @@ class Efficiency:
     indexing: bool = True  # whether indexing is measured as well
 
 
-@record
-class Reporting:
+class Reporting(Record):
     """The page about it all."""
 
     file: str = "report.html"  # empty for none
     asked: bool = False  # whether the file says so, rather than nothing
 
 
-@record
-class Workspace:
+class Workspace(Record):
     """What a `cranfield.toml` says."""
 
     folder: Path
@@ -566,7 +553,7 @@ def _engine(table: _Table, name: str) -> System:
 
 
 def _evaluation(table: _Table) -> Evaluation:
-    table.only(*Evaluation.__dataclass_fields__)
+    table.only(*field_names(Evaluation))
     usual = Evaluation()
     return Evaluation(
         measures=table.texts("measures", usual.measures),
@@ -596,7 +583,7 @@ def _pool(table: _Table) -> Pooling:
 
 def _judging(table: _Table) -> Judging:
     renamed = {"pools": "pool"}
-    table.only(*(renamed.get(name, name) for name in Judging.__dataclass_fields__))
+    table.only(*(renamed.get(name, name) for name in field_names(Judging)))
     usual = Judging()
     return Judging(
         pools=table.texts("pool", ()),
@@ -637,7 +624,7 @@ def _grades(table: _Table) -> str | tuple[tuple[float, str, str], ...] | None:
 
 
 def _adaptive(table: _Table) -> Adaptive:
-    table.only(*Adaptive.__dataclass_fields__)
+    table.only(*field_names(Adaptive))
     return Adaptive(
         table.needed_text("strategy"),
         table.whole("depth", 100, 1),
@@ -647,7 +634,7 @@ def _adaptive(table: _Table) -> Adaptive:
 
 
 def _efficiency(table: _Table) -> Efficiency:
-    table.only(*Efficiency.__dataclass_fields__)
+    table.only(*field_names(Efficiency))
     usual = Efficiency()
     return Efficiency(
         repetitions=table.whole("repetitions", usual.repetitions, 1),

@@ -8,14 +8,13 @@ from itertools import chain
 
 import numpy as np
 
-from cranfield.base import entity, id_bytes, natural_order
+from cranfield.base import Record, id_bytes, natural_order
 from cranfield.data import Floats, Ints, Run, Strings
 
 CELLS = 1 << 23  # of the table candidates × runs that is held at a time, at most
 
 
-@entity
-class Candidates:
+class Candidates(Record, eq=False):
     """The documents that some runs retrieved for some queries, each document of a query once.
 
     Candidates stand query by query, in descending order of their ids within each: the order of documents that tie

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, entity, listed, natural_order
+from cranfield.base import Record, counted, listed, natural_order, replace
 from cranfield.data import Floats, Ints, Run
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.fusion.candidates import all_queries
@@ -22,8 +21,7 @@ from cranfield.measures import Measure, parse_measures
 MOST_TRIALS = 20_000
 
 
-@entity
-class Fit:
+class Fit(Record, eq=False):
     """What was learned from some queries, and how good it is on these same ones: too good, as it was chosen by that."""
 
     recipe: Recipe
@@ -46,8 +44,7 @@ class Fit:
         return self.recipe.fuse(runs, depth=depth, name=name)
 
 
-@entity
-class CrossFit:
+class CrossFit(Record, eq=False):
     """A run in which each query was fused as learned from the other folds."""
 
     run: Run
@@ -163,8 +160,7 @@ def _compositions(whole: int, parts: int) -> Iterator[tuple[int, ...]]:
         yield from ((first, *rest) for rest in _compositions(whole - first, parts - 1))
 
 
-@entity
-class _Search:
+class _Search(Record, eq=False):
     """Recipes to choose from, and what to choose by."""
 
     training: Training

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import entity, record
+from cranfield.base import Record
 from cranfield.data import Bools, Floats, Ints
 from cranfield.fusion.candidates import Candidates
 from cranfield.fusion.condorcet import majority_order
@@ -25,8 +25,7 @@ SEGFUSE_CUTS = (0, *(10 * 2 ** (k - 1) - 5 for k in range(1, 11)))
 LEAST_ODDS = float(np.log(0.001 / 0.999))
 
 
-@record
-class Parameter:
+class Parameter(Record):
     """A number that a method takes, and where it is searched for when it is learned."""
 
     about: str
@@ -37,8 +36,7 @@ class Parameter:
     whole: bool = False
 
 
-@entity
-class Points:
+class Points(Record, eq=False):
     """What each candidate has from each run: a table of candidates × runs, 0 where a run lacks the document."""
 
     table: Floats
@@ -64,8 +62,7 @@ class Points:
         return np.where(self.found, self.table, absent)
 
 
-@entity
-class Settings:
+class Settings(Record, eq=False):
     """What a method is told: its parameters, and for those that are trained what was learned of each run."""
 
     params: Mapping[str, float]
@@ -75,8 +72,7 @@ class Settings:
 Give = Callable[[Candidates, Floats, Settings], Floats]  # candidates, normalised scores, settings: points of entries
 
 
-@entity
-class Method:
+class Method(Record, eq=False):
     """A way to make one ranking of several. In formulas s is a normalised score, i a rank, n how many runs have d."""
 
     name: str

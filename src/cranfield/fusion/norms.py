@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Floats
 from cranfield.fusion.candidates import Candidates
 from cranfield.fusion.naming import named
 
 
-@entity
-class Norm:
+class Norm(Record, eq=False):
     """A normalisation: a list is what one run has for one query, with N documents at ranks i = 1, 2, …"""
 
     name: str

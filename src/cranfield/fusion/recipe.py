@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, entity, listed
+from cranfield.base import Record, counted, listed
 from cranfield.data import Floats, Ints, Run, Strings
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import distinct_names
@@ -20,8 +20,7 @@ from cranfield.fusion.norms import Norm, norm_of
 from cranfield.io import as_run
 
 
-@entity
-class Recipe:
+class Recipe(Record, eq=False):
     """A method of fusion with its normalisation, weights and parameters, and what it has learned of each run."""
 
     method: Method
@@ -122,8 +121,7 @@ class Recipe:
                 yield f"{what}: a document that it lacks counts as 0, which is more. With --norm min-max it is not."
 
 
-@entity
-class Fused:
+class Fused(Record, eq=False):
     """The fused lists of some queries, best first."""
 
     queries: tuple[str, ...]

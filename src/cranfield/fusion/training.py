@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record, replace
 from cranfield.data import Bools, Floats, Ints, Qrels, Run
 from cranfield.fusion.candidates import Candidates, gather
 from cranfield.fusion.methods import BAYES_CUTS, SEGFUSE_CUTS
@@ -20,8 +19,7 @@ from cranfield.measures import Measure
 LEAST = 0.001  # a chance of 0 or of 1 would have infinite odds
 
 
-@entity
-class Judgment:
+class Judgment(Record, eq=False):
     """Which candidates of some queries are judged."""
 
     found: Candidates
@@ -63,8 +61,7 @@ class Judgment:
         )
 
 
-@entity
-class Training:
+class Training(Record, eq=False):
     """Runs joined with judgments, to try recipes on."""
 
     qrels: Qrels
@@ -144,8 +141,7 @@ class Training:
         return np.array([sum(grade >= self.rel for grade in judged[query].values()) for query in self.queries], float)
 
 
-@entity
-class Lists:
+class Lists(Record, eq=False):
     """Entries of lists with their relevance."""
 
     queries: int  # to average over

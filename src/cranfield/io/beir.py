@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache
 
-from cranfield.base import id_bytes, shown
+from cranfield.base import id_bytes, replace, shown
 from cranfield.data import Document, Subtopic, Topic
 from cranfield.errors import InputError
 from cranfield.io.files import Input

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from cranfield.base import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS, record, shown
+from cranfield.base import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS, Record, shown
 from cranfield.errors import FormatError
 from cranfield.io.files import BLOCK, UTF8_BOM
 from cranfield.io.parse_values import text
@@ -17,8 +17,7 @@ MOST_ROWS = 200  # that are looked at for the number of columns
 Row = list[bytes]
 
 
-@record
-class Recognised:
+class Recognised(Record):
     """A format and the reason to think so."""
 
     format: str

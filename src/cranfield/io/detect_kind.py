@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
+from cranfield.base import Record
 from cranfield.errors import FormatError
 from cranfield.io.beir import DOCUMENT_ID, DOCUMENT_TEXT, plain_key
 from cranfield.io.detect_format import (
@@ -31,8 +31,7 @@ Kind = Literal["run", "qrels", "topics", "documents"]
 LONG_TEXT = 200  # characters; queries are shorter, documents mostly longer
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(Record):
     """What a file is, in which format, and why one thinks so."""
 
     kind: Kind
@@ -40,8 +39,7 @@ class Identity:
     why: str
 
 
-@dataclass(frozen=True)
-class Guess:
+class Guess(Record):
     """A kind, and the reason where the format does not give it away."""
 
     kind: Kind

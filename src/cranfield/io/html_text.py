@@ -8,7 +8,7 @@ from contextlib import suppress
 from html import unescape
 from html.parser import HTMLParser
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.io.beir import tidy
 
 ENCODINGS_NOTE = (
@@ -31,8 +31,7 @@ _INLINE = frozenset(
 )
 
 
-@record
-class Page:
+class Page(Record):
     """The text of a web page."""
 
     title: str

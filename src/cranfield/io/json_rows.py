@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, BinaryIO, TypeVar
 
-from cranfield.base import id_bytes, shown
+from cranfield.base import id_bytes, replace, shown
 from cranfield.data import Qrels, Run
 from cranfield.errors import DuplicateError, InputError
 from cranfield.io.files import Input
@@ -250,7 +249,8 @@ def by_record(problem: OnProblem) -> OnProblem:
 
 def without_lines(rows: RunRows) -> RunRows:
     """The rows, with notes that name no line: what was counted were records."""
-    return replace(rows, notes=[replace(note, line=None) for note in rows.notes])
+    rows.notes = [replace(note, line=None) for note in rows.notes]
+    return rows
 
 
 def write_json_run(run: Run, out: BinaryIO) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.io.files import Input, PathLike
 from cranfield.io.runs_qrels import run_format_of
@@ -23,8 +23,7 @@ _IN_DECIMALS = np.zeros(256, dtype=bool)
 _IN_DECIMALS[list(b"0123456789+-.eE \t\n\v\f\r")] = True
 
 
-@entity
-class PlainRun:
+class PlainRun(Record, eq=False):
     """The lines of a run as they stand in the file. The texts of documents stand one behind the other in `docs`."""
 
     queries: tuple[str, ...]

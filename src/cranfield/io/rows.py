@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import OnDuplicate, record
+from cranfield.base import OnDuplicate, Record
 from cranfield.data import Ints, Origin, Qrels, Run
 from cranfield.errors import InputError
 
@@ -49,8 +49,7 @@ RELEVANT = (
 )
 
 
-@record
-class Note:
+class Note(Record):
     """Something worth saying of what was read, and the line of the first such thing where there is one."""
 
     message: str

@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cranfield.base import counted, entity, id_bytes, listed, shown
+from cranfield.base import Record, counted, id_bytes, listed, shown
 from cranfield.data import Origin
 from cranfield.errors import DuplicateError, FormatError, InputError
 from cranfield.io.files import Input, PathLike, display_name
@@ -28,8 +28,7 @@ Table = Mapping[str, Mapping[str, Mapping[str, float]]]
 Row = tuple[str | None, str, str, str | float]
 
 
-@entity
-class ScoreRows:
+class ScoreRows(Record, eq=False):
     """Scores by run, measure and query; a run that the file does not name has the name of the file."""
 
     table: Table

@@ -6,9 +6,8 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
-from cranfield.base import counted, shown
+from cranfield.base import Record, counted, shown
 from cranfield.data import Document, Topic
 from cranfield.errors import FormatError, InputError
 from cranfield.io import beir, smart, text_tables, trec_text
@@ -18,15 +17,13 @@ from cranfield.io.parse_values import OnProblem, stop
 from cranfield.io.text_tables import Kind
 
 
-@dataclass(frozen=True)
-class _TopicFormat:
+class _TopicFormat(Record):
     about: str
     read: Callable[[Input, OnProblem], Iterator[tuple[int, Topic]]]
     write: Callable[[Iterable[Topic]], Iterator[str]]
 
 
-@dataclass(frozen=True)
-class _DocumentFormat:
+class _DocumentFormat(Record):
     about: str
     read: Callable[[Input, OnProblem], Iterator[tuple[int, Document]]]
     write: Callable[[Iterable[Document]], Iterator[str]]

@@ -10,10 +10,10 @@ import html
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
 
+from cranfield.base import Record
 from cranfield.data import Document, Subtopic, Topic
 from cranfield.errors import InputError
 from cranfield.io.beir import known_id, searchable, tidy
@@ -83,8 +83,7 @@ _UNFINISHED_DOC = re.compile(rb"</?DOC\s[^<>]*", re.IGNORECASE)
 _ANY_TAG = re.compile(rb"<[^<>]*>")
 
 
-@dataclass(frozen=True)
-class _Element:
+class _Element(Record):
     """One element of a record: `<name attributes>content`."""
 
     name: str

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.base import Missing, RankBy, ScoreType, Ties, core, entity, id_bytes, record
+from cranfield.base import Missing, RankBy, Record, ScoreType, Ties, core, id_bytes, replace
 from cranfield.data import Bools as Bools
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError
 
 
-@record
-class Joining:
+class Joining(Record):
     """The conventions of the join, each a choice that the output names."""
 
     ties: Ties = "trec"
@@ -40,8 +38,7 @@ JOIN_OPTIONS = {
 DEFAULT = Joining()
 
 
-@entity
-class Extras:
+class Extras(Record, eq=False):
     """What some measures need beyond run and qrels; each is None where it was not given."""
 
     against: Run | None = None  # another run, to compare rankings with
@@ -53,8 +50,7 @@ class Extras:
 NOTHING = Extras()
 
 
-@entity
-class Sources:
+class Sources(Record, eq=False):
     """What a join was made of, for the measures that need more than ranks and grades."""
 
     qrels: Qrels
@@ -75,8 +71,7 @@ class Sources:
         return self.__dict__["run"]
 
 
-@dataclass(eq=False)
-class Hits:
+class Hits(Record, eq=False):
     """The judged documents that were retrieved for some queries: columns as in `JudgedRun`, query after query."""
 
     at: Ints  # per query: where it stands in the qrels
@@ -91,8 +86,7 @@ class Hits:
     tie_size: Ints | None
 
 
-@entity
-class JudgedRun:
+class JudgedRun(Record, eq=False):
     """The judged documents that were retrieved, with rank and grade: all that most measures need.
 
     `rank`, `grade`, `doc`, `tie_first` and `tie_size` have one entry per retrieved judged document (a hit),

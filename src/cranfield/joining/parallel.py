@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from cranfield.base import core, entity, in_parallel
+from cranfield.base import Record, core, in_parallel
 from cranfield.io import Input
 
 STRETCH = 8 << 20  # of a file, for one thread at a time
@@ -27,8 +27,7 @@ class NotContiguous(Exception):
     """The lines of a query are not together."""
 
 
-@entity
-class Part:
+class Part(Record, eq=False):
     """What some queries have come to: their numbers in the qrels, their hits, and the queries without judgments."""
 
     queries: list[int]
@@ -73,8 +72,7 @@ def _once_each(parts: Iterable[Part]) -> Iterator[Part]:
         yield part
 
 
-@entity
-class _Stretch:
+class _Stretch(Record, eq=False):
     """What became of a stretch of lines: the first and the last query may go on in the stretches around it."""
 
     parts: list[Part]

@@ -9,13 +9,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import OnDuplicate, core, entity, record
+from cranfield.base import OnDuplicate, Record, core, replace
 from cranfield.data import Ints, Origin, Qrels, Run
 from cranfield.errors import InputError
 from cranfield.io import Input, PathLike, as_run, display_name, read_run, read_trec_run, run_format_of, stop
@@ -29,8 +28,7 @@ def is_streamable(joining: Joining) -> bool:
     return joining.rank_by == "score" and joining.ties in TIES
 
 
-@entity
-class Joined:
+class Joined(Record, eq=False):
     """A run joined with qrels, and what is to be said of the run."""
 
     judged: JudgedRun
@@ -43,8 +41,7 @@ class Joined:
         return cls(judge(qrels, run, joining, extras), run.name, run.origin, run.notes)
 
 
-@entity
-class Joiner:
+class Joiner(Record, eq=False):
     """Joins runs with qrels wherever they are, without reading them as a whole where that can be avoided."""
 
     qrels: Qrels
@@ -214,8 +211,7 @@ def join_lines(qrels: Qrels, joining: Joining, text: Any, at_start: bool, at_end
     return head, tail, Part(hits.at.tolist(), hits, others)
 
 
-@record
-class _Lines:
+class _Lines(Record):
     """A block of lines, as the readers of files want them."""
 
     text: bytes

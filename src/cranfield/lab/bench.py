@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, listed
+from cranfield.base import Record, counted, listed, replace
 from cranfield.data import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.costs import Indexing, cost_and_words, hardware, indexing_cost
@@ -49,8 +49,7 @@ from cranfield.lab.secrets import mask_url
 from cranfield.lab.systems_under_test import COLD, CONNECTED, FRESH, Facts, Subject, function_subject
 
 
-@dataclass(frozen=True)
-class Load:
+class Load(Record):
     """How systems are put to the test."""
 
     repetitions: int = 5
@@ -64,8 +63,7 @@ class Load:
     energy: bool = False
 
 
-@dataclass(frozen=True)
-class Account:
+class Account(Record):
     """A system that was measured: what it is, and how often it failed."""
 
     system: str
@@ -78,8 +76,7 @@ class Account:
     cold_means: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Bench:
+class Bench(Record, eq=False):
     """Everything that was measured, and on what."""
 
     load: Load
@@ -308,8 +305,7 @@ def _in_order(found: Iterable[Summary], accounts: Sequence[Account]) -> tuple[Su
     return tuple(sorted(found, key=lambda one: names.index(one.system)))
 
 
-@dataclass(frozen=True)
-class _Client:
+class _Client(Record):
     """Whoever searches a system: how it gets its searcher, and whether there is something to connect."""
 
     system: str

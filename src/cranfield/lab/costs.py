@@ -10,19 +10,18 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from cranfield.base import Record, as_dict
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.energy import Joules
 
 POLL = 0.02  # seconds between two looks at memory and disk
 
 
-@dataclass(frozen=True)
-class Cost:
+class Cost(Record):
     """Seconds of the clock and of the processor, and the most bytes of memory and of disk in use at a time.
 
     Memory and processor are those of a process with all that it starts; the disk is None where it cannot be watched.
@@ -34,8 +33,7 @@ class Cost:
     disk: int | None
 
 
-@dataclass(frozen=True)
-class Indexing:
+class Indexing(Record):
     """What it takes to index a collection, and what comes out."""
 
     documents: int
@@ -221,7 +219,7 @@ def hardware(engines: Mapping[str, str] | None = None) -> dict[str, Any]:
 def as_record(indexing: Indexing) -> dict[str, Any]:
     """All figures of an indexing, by name."""
     derived = ("documents_per_second", "megabytes_per_second", "bytes_per_document", "ratio_to_text", "temporary_bytes")
-    return {**asdict(indexing), **{name: getattr(indexing, name) for name in derived}}
+    return {**as_dict(indexing), **{name: getattr(indexing, name) for name in derived}}
 
 
 def _bytes(path: Path) -> int:

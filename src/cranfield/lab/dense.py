@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import counted, entity
+from cranfield.base import Record, counted, replace
 from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.diversity import Likeness, by_vectors
@@ -63,8 +62,7 @@ def _at(values: Floats, depth: int) -> float:
     return float(np.partition(values, len(values) - depth)[len(values) - depth])
 
 
-@entity
-class Space:
+class Space(Record, eq=False):
     """Vectors of the documents of a collection and, where there are some, of queries."""
 
     ids: tuple[str, ...]  # of all documents, in the order of the collection

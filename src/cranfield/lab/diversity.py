@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.lab.index import Index
 from cranfield.lab.models import kept
@@ -17,8 +17,7 @@ Ranked = tuple[Ints, Floats]
 Likeness = Callable[[Ints], Floats]  # of documents by number: how like each is to each other, -1 to 1
 
 
-@record
-class MMR:
+class MMR(Record):
     """Maximal marginal relevance: the next document is the best by what it has of its own.
 
     Of the documents not yet taken the one with the highest λ · rel(d) − (1 − λ) · max sim(d, e) is next, the maximum

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from cranfield.base import counted, record
+from cranfield.base import Record, counted
 from cranfield.data import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import writing
@@ -32,8 +32,7 @@ DIGEST = 16  # bytes
 Text = tuple[str, str]  # an id and what it stands for
 
 
-@record
-class Endpoint:
+class Endpoint(Record):
     """Where vectors come from: a server and a model."""
 
     url: str  # https://host/v1, or the whole address of the embeddings

@@ -5,9 +5,9 @@ from __future__ import annotations
 import importlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from cranfield.base import Record
 from cranfield.errors import CranfieldError, MissingExtra
 
 T = TypeVar("T")
@@ -20,8 +20,7 @@ PARTS = {
 }
 
 
-@dataclass(frozen=True)
-class Joules:
+class Joules(Record):
     """What the whole machine took meanwhile, by part; None where there is no counter.
 
     >>> Joules(cpu=2.0, ram=0.5).total, Joules().total
@@ -38,8 +37,7 @@ class Joules:
         return sum(known) if known else None
 
 
-@dataclass(frozen=True)
-class Use:
+class Use(Record):
     """The energy of some time in which a system searched, or nothing was done."""
 
     system: str
@@ -56,8 +54,7 @@ class Use:
         return None if self.joules.total is None else self.joules.total / self.seconds
 
 
-@dataclass(frozen=True)
-class Energy:
+class Energy(Record):
     """What each system took, and what the machine takes when it only waits."""
 
     idle: Use

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import ClassVar, dataclass_transform
+from typing import ClassVar
 
 import numpy as np
 
-from cranfield.base import define_fields, record
+from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.lab.index import Index
 from cranfield.lab.models import BM25, DEPTH, Model, Postings, Query, best
@@ -19,9 +19,7 @@ Ranked = tuple[Ints, Floats]
 FEEDBACK: dict[str, type[Feedback]] = {}
 
 
-@dataclass_transform(frozen_default=True)
-@record
-class Feedback:
+class Feedback(Record):
     """Base of all kinds of feedback; fields are parameters."""
 
     docs: int = 10  # from the top of the first ranking, where none are given
@@ -35,7 +33,7 @@ class Feedback:
         require_in_range(self, self.ranges)
 
     def __init_subclass__(cls) -> None:
-        define_fields(cls)
+        super().__init_subclass__()
         if cls.name:
             FEEDBACK[cls.name] = cls
 

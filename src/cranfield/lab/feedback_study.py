@@ -9,11 +9,10 @@ no merit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 
-from cranfield.base import counted, entity, listed
+from cranfield.base import Record, counted, field_names, listed, replace
 from cranfield.data import Floats, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Evaluator, Interval, average, interval
@@ -27,8 +26,7 @@ MEASURES = ("AP", "nDCG@10")
 Given = Mapping[str, Sequence[str]]  # for each topic the documents to learn from
 
 
-@entity
-class Way:
+class Way(Record, eq=False):
     """A way to learn, or not to: what is learned from, the run without the documents given, and its scores."""
 
     name: str
@@ -41,8 +39,7 @@ class Way:
         return average(self.values[measure].tolist())
 
 
-@entity
-class Difference:
+class Difference(Record, eq=False):
     """How much better one way is than another."""
 
     mean: float
@@ -51,8 +48,7 @@ class Difference:
     worse: int
 
 
-@entity
-class Comparison:
+class Comparison(Record, eq=False):
     """Ways to learn from the same documents, measured on the same others."""
 
     ways: tuple[Way, ...]
@@ -192,7 +188,7 @@ def _left(run: Run, i: int, given: set[str], depth: int) -> list[int]:
 def _with(system: System, kind: type[RM3]) -> System:
     """The system with another kind of RM3, and the same parameters."""
     assert isinstance(system.feedback, RM3)
-    known = kind.__dataclass_fields__
+    known = field_names(kind)
     fields = {name: value for name, value in system.feedback.__dict__.items() if name in known}
     base, _, stage = system.name.partition("+")
     shown = [part for part in stage.partition(":")[2].split(",") if part.partition("=")[0] in known]

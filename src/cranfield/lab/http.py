@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.errors import CranfieldError, InputError, MissingExtra
 from cranfield.lab.secrets import mask_secrets, register_credentials, strip_query
 
@@ -38,8 +38,7 @@ class ServerError(CranfieldError):
         return type(self), (str(self), self.status)
 
 
-@record
-class RetryPolicy:
+class RetryPolicy(Record):
     """How long to wait for a response, and how often to try again."""
 
     timeout: float = 30.0  # seconds

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import entity, shown
+from cranfield.base import Record, shown
 from cranfield.data import Document, Floats, Ints
 from cranfield.errors import InputError
 from cranfield.text import STOP_WORDS, Analysis, stemmer_of, words
@@ -39,8 +39,7 @@ PIECE = 1 << 22  # words that are counted at a time
 BLOCK = 1 << 24  # bytes that are written at a time
 
 
-@entity
-class Index:
+class Index(Record, eq=False):
     """Terms of documents, both ways round. Documents and terms are numbered in the order they came in."""
 
     docs: tuple[str, ...]

@@ -10,14 +10,13 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from itertools import count
 from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, listed, shown
+from cranfield.base import Record, counted, listed, shown
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation import interval
@@ -33,8 +32,7 @@ MAX_FAILURES = 10  # consecutive searches that may fail before a system is given
 STRETCHES = 20  # of time that are resampled as a whole: what waits behind a slow answer waits together
 
 
-@dataclass(frozen=True)
-class Clock:
+class Clock(Record):
     """Seconds that pass, and waiting for them."""
 
     now: Callable[[], float] = time.perf_counter
@@ -44,8 +42,7 @@ class Clock:
 CLOCK = Clock()
 
 
-@dataclass(frozen=True)
-class Latency:
+class Latency(Record):
     """One search: what was asked, of which system, in which repetition, and how long it took."""
 
     query: str
@@ -54,8 +51,7 @@ class Latency:
     ms: float
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(Record):
     """A search without an answer, and why; repetitions up to 0 are those to warm up and to connect."""
 
     query: str
@@ -64,8 +60,7 @@ class Failure:
     message: str
 
 
-@dataclass(frozen=True)
-class Searched:
+class Searched(Record):
     """What became of searches: how long those took that were answered, and which were not."""
 
     latencies: tuple[Latency, ...]
@@ -73,8 +68,7 @@ class Searched:
     seconds: float = 0.0  # until the last was answered
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Record):
     """A number with its 95 % interval, where there is one."""
 
     value: float
@@ -82,8 +76,7 @@ class Figure:
     high: float | None = None
 
 
-@dataclass(frozen=True)
-class Summary:
+class Summary(Record):
     """The latencies of a system: mean, percentiles and the longest."""
 
     system: str
@@ -94,8 +87,7 @@ class Summary:
     longest_low: float | None = None  # what the longest of as many searches again would reach; see `least_longest`
 
 
-@dataclass(frozen=True)
-class Ratio:
+class Ratio(Record):
     """How many times as long one system takes as another for the same queries."""
 
     system: str
@@ -107,8 +99,7 @@ class Ratio:
     without_time: tuple[str, ...] = ()  # queries that one of them answers in 0 ms, which have no ratio
 
 
-@dataclass(frozen=True)
-class Throughput:
+class Throughput(Record):
     """How many searches a second some clients get done together; those that fail do not count."""
 
     system: str

@@ -10,11 +10,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from cranfield.base import core, cores, define_fields, in_parallel, record
+from cranfield.base import Record, core, cores, field_names, in_parallel
 from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.lab.index import Index
@@ -27,8 +27,7 @@ Query = Mapping[int, float]  # terms by number, with weights
 T = TypeVar("T")
 
 
-@record
-class Postings:
+class Postings(Record):
     """The postings of some terms, one after the other, with what models ask about them."""
 
     index: Any
@@ -67,9 +66,7 @@ class Postings:
         return found
 
 
-@dataclass_transform(frozen_default=True)
-@record
-class Model:
+class Model(Record):
     """Base of all models; fields are parameters."""
 
     name: ClassVar[str] = ""
@@ -80,7 +77,7 @@ class Model:
         require_in_range(self, self.ranges)
 
     def __init_subclass__(cls) -> None:
-        define_fields(cls)
+        super().__init_subclass__()
         if cls.name:
             MODELS[cls.name] = cls
 
@@ -202,15 +199,14 @@ def model_named(name: str, **parameters: Any) -> Model:
     """A model by name, with parameters; a clear error if it has no such thing."""
     if name not in MODELS:
         raise CranfieldError(f"no system {name!r}: expected one of {', '.join(MODELS)}.")
-    unknown = [key for key in parameters if key not in MODELS[name].__dataclass_fields__]
+    unknown = [key for key in parameters if key not in field_names(MODELS[name])]
     if unknown:
-        known = ", ".join(MODELS[name].__dataclass_fields__) or "none"
+        known = ", ".join(field_names(MODELS[name])) or "none"
         raise CranfieldError(f"{name} has no parameter {unknown[0]!r}: it has {known}.")
     return MODELS[name](**parameters)
 
 
-@record
-class Asked:
+class Asked(Record):
     """Queries one after the other, each with its terms in order, so that a score does not depend on that of words."""
 
     starts: Ints  # of query i the terms are starts[i] to starts[i + 1]
@@ -248,8 +244,7 @@ class Asked:
             yield Asked(self.starts[first : last + 1] - a, self.terms[a:b], self.weights[a:b])
 
 
-@record
-class Table:
+class Table(Record):
     """Weights of the postings of terms: those of row r are from starts[r] to starts[r + 1]."""
 
     rows: Ints  # of the terms that were asked for

@@ -6,12 +6,11 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.errors import CranfieldError
 
 
-@record
-class Range:
+class Range(Record):
     """From a number to another; the ends may belong to it or not."""
 
     low: float = 0.0

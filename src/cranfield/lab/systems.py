@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, listed, record
+from cranfield.base import Record, counted, fields, listed
 from cranfield.data import Floats, Ints, Qrels, Run, Topic
 from cranfield.errors import CranfieldError
 from cranfield.lab.dense import NEEDS, SIMILARITIES, Dense, Space
@@ -21,8 +21,7 @@ TOGETHER = 200  # topics whose documents' vectors are held at a time
 Ranked = tuple[Ints, Floats]
 
 
-@record
-class System:
+class System(Record):
     """What searches: a model, and feedback and diversity if there are any."""
 
     name: str
@@ -154,7 +153,7 @@ def _parameters(stage: str) -> dict[str, Any]:
 
 def _spelled(kind: Any) -> dict[str, Any]:
     # lambda is a word of Python's, so that there it has something behind it
-    return {name.rstrip("_"): field for name, field in kind.__dataclass_fields__.items()}
+    return {name.rstrip("_"): field for name, field in ((f.name, f) for f in fields(kind))}
 
 
 def _name(stage: str) -> str:

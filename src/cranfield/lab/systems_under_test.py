@@ -6,10 +6,11 @@ import gc
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from cranfield.base import Record, replace
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.engines import LOCAL, Engine, Options, engine_url, is_url, open_engine
 from cranfield.lab.index import Index
@@ -32,8 +33,7 @@ CONNECTED = "a new connection, whatever the server still has in memory"
 ONCE = Options(retries=0)  # what fails has failed: a second try would be part of the latency of the first
 
 
-@dataclass(frozen=True)
-class Facts:
+class Facts(Record):
     """What an engine says of itself, as far as it does."""
 
     version: str = ""
@@ -41,8 +41,7 @@ class Facts:
     documents: int | None = None
 
 
-@dataclass(frozen=True, eq=False)
-class Subject:
+class Subject(Record, eq=False):
     """A system under test. `start` opens or connects; what it gives is one client's own."""
 
     name: str
@@ -57,8 +56,7 @@ class Subject:
         return self.place is not None and dropped(self.place)
 
 
-@dataclass(frozen=True)
-class VectorFiles:
+class VectorFiles(Record):
     """Vectors for systems that compare them, and the queries that they belong to."""
 
     docs: str
@@ -76,8 +74,7 @@ class VectorFiles:
         return lambda text: system.search(index, {ids[text]: text}, depth, space=spaces[ids[text]])
 
 
-@dataclass(frozen=True)
-class Given:
+class Given(Record):
     """Options for engines: for all of them, or for some by name; and vectors for our own systems."""
 
     common: Options = ONCE

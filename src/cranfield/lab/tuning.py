@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Floats, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Evaluator, Interval, interval
@@ -20,8 +20,7 @@ Setting = Mapping[str, float]
 Search = Callable[[Setting], Run]
 
 
-@dataclass(frozen=True)
-class Fold:
+class Fold(Record):
     """The setting that was best on all other topics, and what it scores there and here."""
 
     topics: tuple[str, ...]
@@ -30,8 +29,7 @@ class Fold:
     here: float
 
 
-@dataclass(frozen=True, eq=False)
-class Tuning:
+class Tuning(Record, eq=False):
     """What came out: the settings tried, with the score of every topic, and the choice of each fold."""
 
     measure: str

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
 
-from cranfield.base import record, shown
+from cranfield.base import Record, replace, shown
 from cranfield.data import Document, Run
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import PathLike
@@ -22,8 +21,7 @@ from cranfield.lab.vectors import Vectors, as_vectors, read_vectors
 __all__ = ["Sources", "as_vectors", "kept_beside", "read_vectors", "search_vectors"]
 
 
-@record
-class Sources:
+class Sources(Record):
     """Files of vectors, and an endpoint for those that are in none."""
 
     docs: str | None = None  # with an endpoint, where the vectors of documents are kept

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from cranfield.base import Record
 
 
-@dataclass(frozen=True)
-class Advice:
+class Advice(Record):
     """What a task is, and the measures for it, each with the reason."""
 
     task: str

@@ -6,17 +6,17 @@ common tests. Its fields are its parameters; `per_query` computes one value per 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import is_dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, ClassVar, Literal, Self, dataclass_transform
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from cranfield.base import define_fields, record
+from cranfield.base import Record, fields, replace
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.joining import JudgedRun
@@ -68,8 +68,7 @@ class Registry(dict[str, "type[Measure]"]):
 REGISTRY = Registry()
 
 
-@record
-class Parameter:
+class Parameter(Record):
     """What a parameter may be, and what it is for."""
 
     what: str
@@ -198,9 +197,7 @@ JUDGED_ONLY = Flag("leave documents without a judgment out of the ranking first"
 REPEATS = Flag("count documents that repeat another; if not, they earn nothing and the ideal has each group once")
 
 
-@dataclass_transform(frozen_default=True)
-@record
-class Measure:
+class Measure(Record):
     """Base of all measures.
 
     Subclasses are records (frozen dataclasses) whose fields are the parameters. A parameter that is None is not given.
@@ -252,14 +249,15 @@ class Measure:
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        define_fields(cls)
         gain = cls.parameters.get("gain", GAIN)
         cls.parameters = {**cls.parameters, "gain": gain, "judged_only": JUDGED_ONLY, "repeats": REPEATS}
         if cls.__dict__.get("name"):
             cls.register()
 
     def __post_init__(self) -> None:
-        for field in dataclasses.fields(self):
+        if is_dataclass(self):
+            raise MeasureError(f"{type(self).__name__}: remove the @dataclass decorator; a measure needs none.")
+        for field in fields(self):
             value = getattr(self, field.name)
             if value is None and field.default is None:
                 if field.name in self.required:
@@ -279,7 +277,7 @@ class Measure:
     def __str__(self) -> str:
         given = [
             (f.name, getattr(self, f.name))
-            for f in dataclasses.fields(self)
+            for f in fields(self)
             if f.name != self.at and getattr(self, f.name) != f.default
         ]
         inner = ",".join(f"{name}={_shown(value)}" for name, value in given)
@@ -335,7 +333,7 @@ class Measure:
     def with_defaults(self, **defaults: Any) -> Self:
         """The same with parameters that it has but that were not given."""
         open_ones = {k: v for k, v in defaults.items() if k in self.parameters and getattr(self, k) is None}
-        return dataclasses.replace(self, **open_ones) if open_ones else self
+        return replace(self, **open_ones) if open_ones else self
 
     @cached_property
     def lowest_relevant(self) -> float:

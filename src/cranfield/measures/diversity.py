@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import id_bytes, natural_order
+from cranfield.base import Record, id_bytes, natural_order, replace
 from cranfield.data import Floats, Ints
 from cranfield.joining import Bools, JudgedRun, share
 from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
@@ -43,8 +42,7 @@ _BY_NOVELTY = "; what a document gains there falls by 1 − α with each one on 
 _NOT_ALL_AT_ONCE = "Only documents that are relevant to all subtopics, at every rank, would reach 1."
 
 
-@dataclass(frozen=True, eq=False)
-class _Subtopics:
+class _Subtopics(Record, eq=False):
     """The subtopics of a query, and which of them each document is relevant to."""
 
     names: tuple[str, ...]  # in natural order

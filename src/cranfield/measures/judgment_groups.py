@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import id_bytes
+from cranfield.base import Record, id_bytes, replace
 from cranfield.data import Floats, Ints
 from cranfield.joining import JudgedRun
 from cranfield.measures.base import CUTOFF, REL, Measure
@@ -18,8 +17,7 @@ from cranfield.measures.trec_only import MULTIPLE, RprecMult
 _TREC_EVAL = "Buckley, trec_eval 9 (-R qrels_jg), 2008"
 
 
-@dataclass(frozen=True, eq=False)
-class OfGroup:
+class OfGroup(Record, eq=False):
     """One query judged by one group: its join, and which hits of the whole join that has."""
 
     query: int

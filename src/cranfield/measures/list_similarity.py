@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from cranfield.base import Record, replace
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 
@@ -21,8 +21,7 @@ Variant = Literal["w", "a", "b"]
 VARIANTS: tuple[Variant, ...] = ("w", "a", "b")
 
 
-@dataclass(frozen=True)
-class Places:
+class Places(Record):
     """Where the items of a ranking stand: each from a first to a last rank, which differ if it is tied."""
 
     items: tuple[Hashable, ...]
@@ -66,8 +65,7 @@ def places(ranking: Iterable[Any]) -> Places:
     return Places(items, np.repeat(last - sizes + 1, sizes), np.repeat(last, sizes))
 
 
-@dataclass(frozen=True)
-class Agreements:
+class Agreements(Record):
     """The agreement of two rankings at each depth, and what is beyond: the parts of rank-biased overlap.
 
     Each array has one entry per depth of the longer ranking, and a last one for all the depths beyond; the value of
@@ -204,8 +202,7 @@ def overlap_terms(one: Places, other: Places, depth: int) -> Floats:
     return one.shares(depth, "a") * np.array([theirs.get(item, 0.0) for item in one.items], dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class Pairs:
+class Pairs(Record):
     """Kendall's correlation by parts: for each item the pairs with items above it, and what their sum is divided by."""
 
     concordant: Floats  # with how many items that y puts above it x agrees

@@ -4,11 +4,11 @@ measures in a user's own file (`my_measures.py:Mine@10`)."""
 from __future__ import annotations
 
 import ast
-import dataclasses
 import re
 from collections.abc import Iterable
 from typing import Any
 
+from cranfield.base import fields
 from cranfield.errors import MeasureError
 from cranfield.measures.base import REGISTRY, Measure, unknown_measure
 from cranfield.measures.trec_names import Named, parse_trec_name
@@ -104,8 +104,8 @@ def _known_parameter(kind: type[Measure], name: str, value: Any) -> tuple[str, A
         if not isinstance(value, str) or value not in table:
             raise MeasureError(f"{name}={value!r} is unknown: expected one of {', '.join(map(str, table))}.")
         return table[value]
-    fields = {field.name for field in dataclasses.fields(kind)} & set(kind.parameters)
-    if name not in fields:
+    accepted = {field.name for field in fields(kind)} & set(kind.parameters)
+    if name not in accepted:
         known = ", ".join(kind.parameters) or "none"
         raise MeasureError(f"{kind.name} has no parameter {name!r}: it has {known}.")
     return name, value

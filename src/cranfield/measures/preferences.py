@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import id_bytes
+from cranfield.base import Record, id_bytes
 from cranfield.data import Floats, Ints
 from cranfield.errors import MeasureError
 from cranfield.joining import Bools, JudgedRun, share
@@ -411,8 +410,7 @@ class Accuracy(Measure):
         return {"relevant so far": so_far, "others so far": judged.rank - so_far}
 
 
-@dataclass(frozen=True)
-class _Parts:
+class _Parts(Record):
     """What compatibility is made of, for one query."""
 
     length: int  # of the ideal list

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from cranfield.base import Record, replace
 from cranfield.data import Floats
 from cranfield.joining import JudgedRun, share
 from cranfield.measures.base import CUTOFF, Measure, Parameter
@@ -58,8 +58,7 @@ _TIED: dict[str | None, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True)
-class Both:
+class Both(Record):
     """The rankings of one query by the run and by the one it is compared with."""
 
     own: Places

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import natural_order, shown
+from cranfield.base import Record, natural_order, shown
 from cranfield.data import Floats, Ints
 from cranfield.errors import EvaluationError
 from cranfield.joining import Bools, JudgedRun, once_each, share
@@ -32,8 +31,7 @@ _ESTIMATE = "A document counts for more the smaller its stratum's sample is, so 
 _CHANCE = "A document counts for more the smaller its chance to be drawn was, so that a better one may count for less."
 
 
-@dataclass(frozen=True, eq=False)
-class _Pool:
+class _Pool(Record, eq=False):
     """The pool of a query, parted into strata; arrays have one entry per pooled document, in the order of the qrels."""
 
     strata: tuple[str, ...]
@@ -503,8 +501,7 @@ class inum_rel_ret(_StratifiedBinary):
         return super().columns(judged) | self.counts(judged, self.depth)
 
 
-@dataclass(frozen=True, eq=False)
-class _Draw:
+class _Draw(Record, eq=False):
     """The judged documents of a query with the chance each had to be drawn, in the order of the qrels."""
 
     chance: Floats  # NaN where the document is not used

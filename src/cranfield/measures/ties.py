@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.joining import Bools, JudgedRun
 
@@ -27,8 +27,7 @@ def mean_weight(judged: JudgedRun, weight: Callable[[Ints], Floats]) -> Floats:
     return np.where(judged.tie_size > 1, np.repeat(mean, np.diff(np.append(heads, len(alone)))), alone)
 
 
-@record
-class Groups:
+class Groups(Record):
     """The groups of equal scores that hold a relevant document, in rank order within each query."""
 
     query: Ints

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.errors import MeasureError
 from cranfield.measures.base import REGISTRY, Measure
 
@@ -72,8 +72,7 @@ TrecRBP = _Later("TrecRBP")
 TrecRBPResidual = _Later("TrecRBPResidual")
 
 
-@record
-class Family:
+class Family(Record):
     """What a name of trec_eval stands for: one measure, or one for each of its parameters.
 
     `make` gives the measure: of nothing; of each cutoff or point; of all numbers; or of all pairs like `1=0.5`. The

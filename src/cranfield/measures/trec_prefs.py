@@ -8,12 +8,11 @@ transitivity counts too. Negative grades are grades like others.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from cranfield.base import id_bytes
+from cranfield.base import Record, id_bytes
 from cranfield.data import Floats, Ints
 from cranfield.errors import EvaluationError
 from cranfield.joining import Bools, JudgedRun, share
@@ -39,8 +38,7 @@ class PreferenceConflict(EvaluationError):
         self.positions = x, y
 
 
-@dataclass(frozen=True, eq=False)
-class Preferences:
+class Preferences(Record, eq=False):
     """What one group prefers among the judged documents of a query, which are numbered by position.
 
     Those retrieved come first, in rank order, then the others by id.
@@ -70,8 +68,7 @@ def counting(documents: int, retrieved: int, which: str) -> Bools:
     return found[:, None] | found if which == "imp" else found[:, None] & found
 
 
-@dataclass(frozen=True, eq=False)
-class Preferring:
+class Preferring(Record, eq=False):
     """The preferences of a query: those of each group, and which hit stands at each position of a retrieved one."""
 
     hits: Ints

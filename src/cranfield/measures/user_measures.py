@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 import re
 import sys
 from functools import lru_cache
 from types import ModuleType
 
-from cranfield.base import listed, record
+from cranfield.base import Record, fields, listed
 from cranfield.errors import InputError, MeasureError
 from cranfield.measures.base import Measure, own_error
 
@@ -38,8 +37,7 @@ def own_measure(file: str, name: str) -> type[Measure]:
     raise MeasureError(f"{file}: there is no measure {name!r}: {has}.")
 
 
-@record
-class _Definitions:
+class _Definitions(Record):
     """What a file defines: measures, and the names of all else."""
 
     measures: tuple[type[Measure], ...]
@@ -84,7 +82,7 @@ def _is_own(kind: object, module: ModuleType) -> bool:
 def _finish(name: str, kind: type[Measure], file: str) -> None:
     """Say where a measure comes from, and name it for its class where it has no name of its own."""
     kind.source = file
-    undescribed = [field.name for field in dataclasses.fields(kind) if field.name not in kind.parameters]
+    undescribed = [field.name for field in fields(kind) if field.name not in kind.parameters]
     if undescribed:
         raise InputError(f"{name} does not describe {listed(undescribed)} in its `parameters`.", file)
     if not kind.__dict__.get("name") and not name.startswith("_"):

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Floats, Ints, Qrels
 from cranfield.errors import MeasureError
 from cranfield.joining import Bools, Extras, JudgedRun, share
@@ -54,8 +54,7 @@ _LONGER = "A better document may be longer and cost more than the one it changes
 _BINARY = " With rel a document gains 1 or 0."
 
 
-@dataclass(frozen=True)
-class Lists:
+class Lists(Record):
     """What some rankings offer: one row a query, one column a rank, filled up to the same depth."""
 
     gain: Floats
@@ -76,8 +75,7 @@ class Lists:
         return np.cumsum(self.cost, axis=1)
 
 
-@dataclass(frozen=True)
-class Walk:
+class Walk(Record):
     """What users do with the rankings, in the same rows and columns."""
 
     go_on: Floats  # C: the chance to go on to the next rank

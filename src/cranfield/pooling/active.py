@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Floats, Ints, Qrels
 from cranfield.pooling.lists import Lists
 from cranfield.pooling.strategy import Asker, Asks, Setting
@@ -32,16 +32,14 @@ def rank_chances(size: int, beyond: int = 1) -> Floats:
     return weights / total if total > 0 else np.full(size, 1.0 / max(size, 1))
 
 
-@entity
-class Round:
+class Round(Record, eq=False):
     """Draws that were made with the same chances."""
 
     chances: Floats  # of each document of the pool
     drawn: Ints  # documents by number, as often as they were drawn
 
 
-@entity
-class Sample:
+class Sample(Record, eq=False):
     """What was drawn for a topic in all rounds that are judged, and what may be estimated from it."""
 
     docs: Sequence[str]  # all of the pool

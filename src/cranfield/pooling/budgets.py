@@ -7,11 +7,11 @@ with as many judgments, topic by topic. So curves differ by what was judged, not
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Ints
 from cranfield.errors import CranfieldError
 from cranfield.pooling.contributions import PooledRuns
@@ -24,8 +24,7 @@ STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70)  # depths that are tried, and th
 POINTS = 100  # of a curve of relevant documents found
 
 
-@dataclass(frozen=True)
-class Fidelity:
+class Fidelity(Record):
     """How near the scores with fewer judgments come to those with all of them, by one measure."""
 
     measure: str
@@ -34,8 +33,7 @@ class Fidelity:
     rmse: float
 
 
-@dataclass(frozen=True)
-class BudgetPoint:
+class BudgetPoint(Record):
     """So many judgments: those of the depth-d pool, or as many of another strategy."""
 
     depth: int
@@ -44,8 +42,7 @@ class BudgetPoint:
     fidelity: tuple[Fidelity, ...]
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Record):
     """How many relevant documents are found when each topic has so many judgments, or all its pool holds."""
 
     per_topic: int
@@ -53,8 +50,7 @@ class Found:
     relevant: int
 
 
-@dataclass(frozen=True)
-class BudgetCurve:
+class BudgetCurve(Record):
     """What a strategy gives for its judgments."""
 
     strategy: str
@@ -63,8 +59,7 @@ class BudgetCurve:
     found: tuple[Found, ...]
 
 
-@dataclass(frozen=True)
-class Budgets:
+class Budgets(Record):
     """The curves of several strategies, all on the same runs and judgments."""
 
     curves: tuple[BudgetCurve, ...]

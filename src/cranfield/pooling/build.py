@@ -5,11 +5,10 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
-from cranfield.base import counted, entity, id_bytes, listed
+from cranfield.base import Record, counted, id_bytes, listed, replace
 from cranfield.data import Document, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.pooling.active import ActiveSampling, prels_of
@@ -97,8 +96,7 @@ def complete_pool(runs: Any, depth: int, judged: Any = None, **options: Any) -> 
     return replace(pool, provenance={**pool.provenance, "strategy": COMPLETE}, notes=pool.notes + notes)
 
 
-@entity
-class Plan:
+class Plan(Record, eq=False):
     """A strategy with its parameters, and how much may be asked for."""
 
     strategy: Strategy

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, listed
+from cranfield.base import Record, counted, listed
 from cranfield.data import Bools, Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import distinct_names
@@ -23,8 +22,7 @@ DEPTHS = (5, 10, 20, 50, 100, 1000)  # at which the share of judged documents is
 MANY = 1 / 3  # a topic with a larger share of relevant documents has too many (Voorhees, CIKM 2018)
 
 
-@dataclass(frozen=True, eq=False)
-class PooledRuns:
+class PooledRuns(Record, eq=False):
     """Judgments and the runs pooled for them: every document of a topic has a number.
 
     The judged documents come first, in the order of the qrels; after them those that the runs have within the depth
@@ -323,8 +321,7 @@ def _counts(parts: Iterable[Ints], n: int) -> Ints:
 # What each has
 
 
-@dataclass(frozen=True)
-class Contribution:
+class Contribution(Record):
     """What a run or a group brought into the pool."""
 
     name: str
@@ -375,8 +372,7 @@ def contributions_of_groups(pooled: PooledRuns) -> tuple[Contribution, ...]:
     )
 
 
-@dataclass(frozen=True)
-class TopicPool:
+class TopicPool(Record):
     """The pool of a topic, and its judgments."""
 
     query: str

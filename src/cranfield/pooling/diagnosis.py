@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.evaluation import Evaluator
 from cranfield.pooling.budgets import Budgets, budgets
@@ -29,8 +29,7 @@ MEASURES = ("nDCG@10", "AP")
 BOUNDED = 10_000  # values of topics whose bounds are looked for: more would take minutes
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(Record):
     """How low and how high unjudged documents could make a run's mean; if outer, it may not reach that far."""
 
     run: str
@@ -41,8 +40,7 @@ class Bound:
     is_outer: bool
 
 
-@dataclass(frozen=True, eq=False)
-class NewRelevant:
+class NewRelevant(Record, eq=False):
     """Relevant documents that come up at each depth, on average over topics, and how they would go on."""
 
     by_depth: Floats
@@ -58,8 +56,7 @@ class NewRelevant:
         return len(self.counts) * self.law.between(len(self.by_depth), self.to)
 
 
-@dataclass(frozen=True, eq=False)
-class Diagnosis:
+class Diagnosis(Record, eq=False):
     """A pool: its sizes, who contributed what, how far its judgments reach, and what they would be to others."""
 
     pooled: PooledRuns

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Interval
@@ -130,8 +130,7 @@ def require_level(level: float) -> None:
 # Capture and recapture
 
 
-@dataclass(frozen=True)
-class Recapture:
+class Recapture(Record):
     """How many there are, by what two finders found: an estimate with variance and interval."""
 
     first: int
@@ -180,8 +179,7 @@ def around(total: float, variance: float, level: float, least: float) -> tuple[f
 # Extrapolation
 
 
-@dataclass(frozen=True)
-class PowerLaw:
+class PowerLaw(Record):
     """New relevant documents at depth d as C · d^s, less 1 in Zobel's form."""
 
     scale: float

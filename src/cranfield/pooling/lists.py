@@ -9,14 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import entity, id_bytes
+from cranfield.base import Record, id_bytes
 from cranfield.data import Floats, Run
 from cranfield.errors import CranfieldError
 from cranfield.fusion import all_queries, as_runs
 
 
-@entity
-class Lists:
+class Lists(Record, eq=False):
     """The lists of one query: of each system the documents, best first.
 
     >>> lists = Lists("1", ("a", "b"), (("d1", "d2"), ("d3", "d1")))

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Floats, Qrels, Run
 from cranfield.evaluation import evaluate
 from cranfield.pooling.build import DEPTH, complete_pool, make_pool
@@ -22,8 +22,7 @@ from cranfield.pooling.run_similarity import TOP, Likeness, likeness
 from cranfield.stats import kendall_tau
 
 
-@entity
-class Survey:
+class Survey(Record, eq=False):
     """What was found out about some runs; what was not asked for is None."""
 
     alike: Likeness | None
@@ -40,8 +39,7 @@ class Survey:
         return [] if self.pool is None else list(self.pool.notes)
 
 
-@entity
-class Guess:
+class Guess(Record, eq=False):
     """Systems ranked without judgments, beside what judgments say of them, if there are any."""
 
     votes: Votes

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Ints, Qrels
 from cranfield.errors import FormatError, InputError
 from cranfield.io import Input, without_compression, writing
@@ -26,8 +26,7 @@ VERSION = 1
 Ranks = Mapping[str, Mapping[str, Mapping[int, int]]]  # query -> doc -> number of the run -> rank
 
 
-@entity
-class Pool:
+class Pool(Record, eq=False):
     """The documents to judge, query by query.
 
     >>> pool = Pool({"1": ("d7", "d2"), "2": ("d2",)})

@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Qrels
 from cranfield.errors import CranfieldError
 from cranfield.io import as_qrels
 
 
-@entity
-class Known:
+class Known(Record, eq=False):
     """Judgments by query; a grade below 0 is that of a document which was pooled but not judged."""
 
     qrels: Qrels | None = None

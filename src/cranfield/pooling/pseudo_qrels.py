@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.pooling.lists import Lists
@@ -21,8 +21,7 @@ TRIALS = 50
 SHARE, SPREAD = 0.1, 0.05  # of a pool that is relevant, where no judgments say it
 
 
-@entity
-class Votes:
+class Votes(Record, eq=False):
     """What systems are worth by each other's votes: no judgment was looked at."""
 
     systems: tuple[str, ...]

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, listed
+from cranfield.base import Record, counted, listed
 from cranfield.data import Ints, Qrels
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.io import as_qrels
@@ -43,8 +43,7 @@ def new_by_depth(pooled: PooledRuns) -> Ints:
 # Estimates
 
 
-@dataclass(frozen=True)
-class Estimate:
+class Estimate(Record):
     """How many documents are relevant to a topic, or to all topics together, and what share of them is known."""
 
     topic: str | None  # None for all together
@@ -79,8 +78,7 @@ def _share(known: int, total: float | None) -> float | None:
     return None if not total or total < known - 1e-9 else min(1.0, known / total)
 
 
-@dataclass(frozen=True)
-class Method:
+class Method(Record):
     """A way to estimate: what it takes for granted, what it gives overall and topic by topic, or why it cannot."""
 
     name: str
@@ -92,8 +90,7 @@ class Method:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Needed:
+class Needed(Record):
     """How many documents to draw at random, before any is judged."""
 
     topic: str | None  # None for all together
@@ -103,8 +100,7 @@ class Needed:
     by_target: int | None  # to show the recall aimed at, if none of those drawn is relevant; None if not to be known
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(Record):
     """What a random sample must have."""
 
     margin: float
@@ -117,8 +113,7 @@ class Plan:
     topics: tuple[Needed, ...]
 
 
-@dataclass(frozen=True)
-class RunRecall:
+class RunRecall(Record):
     """How many relevant documents a run retrieved, anywhere in its lists."""
 
     run: str
@@ -126,8 +121,7 @@ class RunRecall:
     recall: float | None  # of those known
 
 
-@dataclass(frozen=True)
-class Recall:
+class Recall(Record):
     """What is known, what a sample would need, and what each method says."""
 
     known: int
@@ -405,8 +399,7 @@ def _by_recapture(given: _Given) -> Method:
     return method(overall, chosen.topics, notes=tuple(notes))
 
 
-@dataclass(frozen=True)
-class _Split:
+class _Split(Record):
     """One finder against the others."""
 
     name: str

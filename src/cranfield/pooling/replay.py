@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record, replace
 from cranfield.data import Document, Ints
 from cranfield.errors import CranfieldError
 from cranfield.io import as_qrels
@@ -67,8 +66,7 @@ def replay(
     return asked
 
 
-@entity
-class Curve:
+class Curve(Record, eq=False):
     """How many relevant documents a strategy finds with so many judgments of each topic."""
 
     strategy: str

@@ -8,11 +8,11 @@ number of relevant documents falls. For a group, all of its runs are left out to
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Ints
 from cranfield.pooling.contributions import PooledRuns
 from cranfield.pooling.subsampled_qrels import (
@@ -27,8 +27,7 @@ from cranfield.pooling.subsampled_qrels import (
 )
 
 
-@dataclass(frozen=True)
-class Change:
+class Change(Record):
     """A run's mean and rank with all judgments, and without those that its side alone brought in."""
 
     run: str
@@ -52,8 +51,7 @@ class Change:
         return self.rank_after - self.rank_before
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(Record):
     """What leaving out does by one measure: to those left out, and to the order of all runs."""
 
     measure: str
@@ -63,8 +61,7 @@ class Effect:
     flips: Flips
 
 
-@dataclass(frozen=True)
-class LeftOut:
+class LeftOut(Record):
     """A run or a group that was left out, with the judgments that went with it."""
 
     name: str
@@ -77,8 +74,7 @@ class LeftOut:
         return next(effect for effect in self.effects if effect.measure == measure)
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Record):
     """How all runs stand if each is scored without what its own side brought in, by one measure."""
 
     measure: str
@@ -92,8 +88,7 @@ class Standing:
     largest_fall: int  # in ranks
 
 
-@dataclass(frozen=True)
-class Reusability:
+class Reusability(Record):
     """Leave-one-run-out and leave-one-group-out."""
 
     runs: tuple[LeftOut, ...]

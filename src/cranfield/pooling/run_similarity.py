@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield.base import entity, record
+from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.pooling.lists import Lists
 
@@ -22,8 +22,7 @@ TOP = 20  # ranks that it looks at
 _CELLS = 1 << 21  # of the table systems × ranks × systems that is held at a time, at most
 
 
-@record
-class Merge:
+class Merge(Record):
     """Two groups of systems that are put together, and how alike they are on average."""
 
     left: int  # a system, or (number of systems + i) for what the i-th merge made
@@ -31,8 +30,7 @@ class Merge:
     alike: float
 
 
-@entity
-class Likeness:
+class Likeness(Record, eq=False):
     """How alike systems are, pair by pair: means over the topics that both have; 0 where they share none."""
 
     systems: tuple[str, ...]

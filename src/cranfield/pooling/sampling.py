@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cranfield.base import id_bytes, natural_order, record
+from cranfield.base import Record, id_bytes, natural_order
 from cranfield.data import Qrels
 from cranfield.pooling.lists import Lists
 from cranfield.pooling.strategy import Fixed, Setting, scattered
@@ -14,8 +14,7 @@ from cranfield.pooling.strategy import Fixed, Setting, scattered
 NOT_JUDGED = -1.0  # in sampled qrels: in the pool, without a judgment
 
 
-@record
-class Stratum:
+class Stratum(Record):
     """Ranks of which a share is drawn; a document belongs where its best rank is."""
 
     first: int

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
-from cranfield.base import entity, record
+from cranfield.base import Record
 from cranfield.errors import CranfieldError
 from cranfield.pooling.lists import Lists
 from cranfield.pooling.sampling import as_strata
@@ -19,8 +19,7 @@ from cranfield.pooling.strategy import Asker, Setting
 Kind = Literal["order", "sample", "adaptive"]
 
 
-@record
-class Parameter:
+class Parameter(Record):
     """A setting of a strategy."""
 
     about: str
@@ -28,8 +27,7 @@ class Parameter:
     checked: Callable[[Any], Any]  # the value as the strategy takes it, or a ValueError that says what was expected
 
 
-@entity
-class Strategy:
+class Strategy(Record, eq=False):
     """A way to choose the documents to judge."""
 
     name: str

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from cranfield.base import entity, id_bytes
+from cranfield.base import Record, id_bytes
 from cranfield.data import Bools, Document, Floats
 from cranfield.errors import CranfieldError
 from cranfield.pooling.lists import Lists
@@ -32,8 +32,7 @@ BATCH = 10  # documents of a topic that are asked for at a time
 _NOT_JUDGED_YET = -math.inf  # counts as not relevant, so that a batch is spread over systems
 
 
-@entity
-class Setting:
+class Setting(Record, eq=False):
     """What strategies are told beyond the lists."""
 
     seed: int = 1

@@ -7,12 +7,12 @@ so that thousands of evaluations with thinned-out judgments take the time of a f
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from cranfield.base import Record, replace
 from cranfield.data import Bools, Floats, Ints, Qrels
 from cranfield.errors import MeasureError
 from cranfield.evaluation import average
@@ -22,8 +22,7 @@ from cranfield.measures import Measure, parse_measures
 DIGITS = 12  # to which means are rounded before they are ranked: what differs less is a tie
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluated:
+class Evaluated(Record, eq=False):
     """The scores of some runs by some measures: a table of run by topic for each measure, and the means."""
 
     labels: tuple[str, ...]
@@ -148,8 +147,7 @@ class Reevaluation:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class _Part:
+class _Part(Record, eq=False):
     """Some of the judgments: which, their new numbers within topics, and what follows from them."""
 
     kept: Bools
@@ -199,8 +197,7 @@ def rmse(full: Floats, reduced: Floats) -> float:
     return float(np.sqrt(np.mean((full - reduced) ** 2)))
 
 
-@dataclass(frozen=True)
-class Verdicts:
+class Verdicts(Record):
     """Which of all pairs of runs differ significantly: 1 if the first is better, −1 if the second, 0 if neither."""
 
     signs: Ints
@@ -210,8 +207,7 @@ class Verdicts:
         return int(np.count_nonzero(self.signs))
 
 
-@dataclass(frozen=True)
-class Flips:
+class Flips(Record):
     """Pairs whose verdict is another one with fewer judgments."""
 
     before: int  # significant pairs with all judgments

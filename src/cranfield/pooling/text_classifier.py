@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Bools, Document, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.text import Analysis
@@ -20,8 +20,7 @@ EXACT = 1e-9  # slope at which weights are taken for the best
 PLAIN = Analysis(stemmer="none")  # a stemmer would be an extra
 
 
-@entity
-class Texts:
+class Texts(Record, eq=False):
     """Documents as rows of (1 + ln tf)·ln(N/df), each of length 1."""
 
     docs: tuple[str, ...]

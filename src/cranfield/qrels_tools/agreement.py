@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import counted, entity, record
+from cranfield.base import Record, counted
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.qrels_tools.assessor_matrix import Panel, side_by_side
@@ -22,8 +22,7 @@ FEW_TOPICS = 10  # with fewer, intervals by topic are too narrow
 _RANGE = range(2, 8)  # whole grades on a scale without gaps
 
 
-@record
-class Design:
+class Design(Record):
     """How figures and intervals are made."""
 
     rel: float = 1
@@ -37,8 +36,7 @@ class Design:
             raise CranfieldError(f"resample {self.resample!r} is unknown: expected topics or pairs.")
 
 
-@record
-class Judged:
+class Judged(Record):
     """What one assessor judged."""
 
     name: str
@@ -57,8 +55,7 @@ class Judged:
         return label(self.name, self.is_model)
 
 
-@entity
-class Group:
+class Group(Record, eq=False):
     """Two assessors or more, and how far they agree on what at least two of them judged."""
 
     names: tuple[str, ...]
@@ -68,8 +65,7 @@ class Group:
     figures: Mapping[str, Figure]
 
 
-@entity
-class Couple(Group):
+class Couple(Group, eq=False):
     """Two assessors, on the pairs that both judged."""
 
     models: tuple[bool, bool] = (False, False)
@@ -92,8 +88,7 @@ class Couple(Group):
         return ("people", "person and model", "models")[sum(self.models)]
 
 
-@entity
-class ModelAgainstPeople:
+class ModelAgainstPeople(Record, eq=False):
     """A model's grades beside those of all people, pair by pair of judgments."""
 
     model: str
@@ -105,8 +100,7 @@ class ModelAgainstPeople:
     confusion: Ints  # grades by people × grades by the model
 
 
-@entity
-class Agreement:
+class Agreement(Record, eq=False):
     """Everything about the agreement of assessors."""
 
     assessors: tuple[Judged, ...]

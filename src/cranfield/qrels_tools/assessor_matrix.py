@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield.base import counted, entity, natural_order, shown
+from cranfield.base import Record, counted, natural_order, shown
 from cranfield.data import Bools, Floats, Ints, Qrels, Strings
 from cranfield.errors import InputError
 from cranfield.qrels_tools.assessors import Assessor
@@ -20,8 +20,7 @@ _OTHER_KINDS = {
 }
 
 
-@entity
-class Panel:
+class Panel(Record, eq=False):
     """What each assessor said of each pair of query and document: grades, pairs × assessors, NaN where nothing.
 
     A negative grade means pooled but not judged, as in an evaluation, and is no grade here, unless the scale has it.

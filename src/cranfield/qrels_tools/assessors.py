@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from cranfield.base import listed, record
+from cranfield.base import Record, listed
 from cranfield.data import Qrels
 from cranfield.errors import InputError
 from cranfield.evaluation import distinct_names
@@ -13,8 +13,7 @@ from cranfield.io import display_name
 from cranfield.qrels_tools.provenance import Provenance, label, read_provenance
 
 
-@record
-class Assessor:
+class Assessor(Record):
     """Who judged, and what: a person, or a model, which is never taken for one."""
 
     name: str

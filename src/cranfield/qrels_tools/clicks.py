@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from cranfield.base import counted, entity, listed, record
+from cranfield.base import Record, counted, listed
 from cranfield.data import Origin, Qrels
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import (
@@ -48,8 +48,7 @@ _IMPRESSIONS = (
 _TEXT = ("query_text", "querytext", "search_term", "search_terms", "keywords", "q")
 
 
-@record
-class ClickRule:
+class ClickRule(Record):
     """How clicks become grades: a grade for each threshold that the click-through rate reaches."""
 
     rule: Rule = "wilson"
@@ -95,8 +94,7 @@ class ClickRule:
         return None if not reached and high >= self.thresholds[0] else float(reached)
 
 
-@entity
-class Clicked:
+class Clicked(Record, eq=False):
     """Qrels made of clicks, with what was left out and why."""
 
     qrels: Qrels

@@ -7,14 +7,13 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield.base import entity, record
+from cranfield.base import Record
 from cranfield.data import Floats, Ints, Qrels
 from cranfield.qrels_tools.assessor_matrix import Panel, side_by_side
 from cranfield.qrels_tools.assessors import Assessor
 
 
-@record
-class Change:
+class Change(Record):
     """A pair that differs: its grade before and after, None where there was no judgment."""
 
     query: str
@@ -28,8 +27,7 @@ class Change:
         return "added" if self.old is None else "removed" if self.new is None else "changed"
 
 
-@record
-class TopicChanges:
+class TopicChanges(Record):
     """How much changed for one topic."""
 
     query: str
@@ -39,8 +37,7 @@ class TopicChanges:
     changed: int
 
 
-@entity
-class Differences:
+class Differences(Record, eq=False):
     """Two sets of judgments, pair by pair."""
 
     old: str

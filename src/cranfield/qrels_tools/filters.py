@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
 
 import numpy as np
 
-from cranfield.base import counted, entity, id_bytes, listed, record
+from cranfield.base import Record, counted, id_bytes, listed, replace
 from cranfield.data import Bools, Floats, Ints, Qrels
 from cranfield.errors import CranfieldError, InputError
 
 UNSAMPLED = -1.0  # the grade of what is in the pool, but not in the sample
 
 
-@entity
-class Selected:
+class Selected(Record, eq=False):
     """Judgments made of others, and what is to be said of it."""
 
     qrels: Qrels
@@ -102,8 +100,7 @@ def map_grades(qrels: Qrels, new: Mapping[float, float]) -> Selected:
     return Selected(replace(qrels, grades=grades), tuple(notes))
 
 
-@record
-class Sampling:
+class Sampling(Record):
     """How much is drawn: of each topic, or of each grade of each topic."""
 
     per_topic: int | None = None  # documents

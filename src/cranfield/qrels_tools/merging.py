@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import counted, entity, listed, record
+from cranfield.base import Record, counted, listed
 from cranfield.data import Bools, Floats, Ints, Qrels
 from cranfield.errors import CranfieldError
 from cranfield.qrels_tools.assessor_matrix import Panel, side_by_side
@@ -36,8 +36,7 @@ _MAY_TIE = ("majority", "median", "dawid-skene")
 _EVEN = 1e-9  # chances as close as this are equal
 
 
-@record
-class Conflict:
+class Conflict(Record):
     """A pair on which assessors differ, or were overruled, with what was made of it: None if it was left out."""
 
     query: str
@@ -48,8 +47,7 @@ class Conflict:
     is_tie: bool
 
 
-@entity
-class Merged:
+class Merged(Record, eq=False):
     """Judgments made one, with what was settled on the way."""
 
     qrels: Qrels
@@ -165,8 +163,7 @@ def merge(
     return settled
 
 
-@record
-class _Choice:
+class _Choice(Record):
     grades: Floats  # NaN where a tie is left out
     tied: Any  # where grades tied
 

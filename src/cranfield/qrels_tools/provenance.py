@@ -9,7 +9,7 @@ from dataclasses import field
 from importlib.metadata import version
 from typing import Any
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.data import Qrels
 from cranfield.errors import CranfieldError
 from cranfield.io import PathLike, sha256_of, write_qrels, writing
@@ -18,8 +18,7 @@ SUFFIX = ".provenance.json"
 JUDGMENTS, CLICKS = "judgments", "clicks"
 
 
-@record
-class Source:
+class Source(Record):
     """One of the files that judgments were made of."""
 
     name: str
@@ -28,8 +27,7 @@ class Source:
     is_model: bool = False
 
 
-@record
-class Provenance:
+class Provenance(Record):
     """How a file of judgments was made: what of, by which rule."""
 
     made_by: str  # the command

@@ -8,15 +8,14 @@ from statistics import median
 
 import numpy as np
 
-from cranfield.base import counted, entity, record
+from cranfield.base import Record, counted
 from cranfield.data import Qrels
 from cranfield.qrels_tools.provenance import Provenance, described, is_clicks
 
 MOST_RELEVANT = 1 / 3  # of what was judged; above it the pool was probably too shallow (Voorhees, CIKM 2018)
 
 
-@record
-class TopicCounts:
+class TopicCounts(Record):
     """The judgments of one topic."""
 
     query: str
@@ -31,8 +30,7 @@ class TopicCounts:
         return self.relevant / self.judged if self.judged else None
 
 
-@record
-class Spread:
+class Spread(Record):
     """A number for every topic, summed up."""
 
     least: int
@@ -41,8 +39,7 @@ class Spread:
     most: int
 
 
-@entity
-class Counts:
+class Counts(Record, eq=False):
     """What there is in a set of judgments."""
 
     name: str

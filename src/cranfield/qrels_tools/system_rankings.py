@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import entity, record
+from cranfield.base import Record
 from cranfield.data import Bools, Qrels
 from cranfield.errors import EvaluationError
 from cranfield.evaluation import Evaluator
@@ -23,8 +23,7 @@ Verdict = Literal["same", "first only", "second only", "reversed", "neither"]
 FLIPPED: tuple[Verdict, ...] = ("first only", "second only", "reversed")
 
 
-@record
-class Standing:
+class Standing(Record):
     """The systems by one assessor's judgments: means over the topics that he or she judged."""
 
     assessor: str
@@ -33,8 +32,7 @@ class Standing:
     means: Mapping[str, float]
 
 
-@record
-class SystemPair:
+class SystemPair(Record):
     """Two systems by two assessors: the difference of means by each, and who finds it significant."""
 
     system: str
@@ -44,8 +42,7 @@ class SystemPair:
     verdict: Verdict
 
 
-@entity
-class Rankings:
+class Rankings(Record, eq=False):
     """Two assessors' rankings of the systems, by the pairs that both judged."""
 
     first: str
@@ -80,8 +77,7 @@ class Rankings:
         return tuple(max(means, key=lambda system: means[system]) for means in self.means if means)
 
 
-@entity
-class Standings:
+class Standings(Record, eq=False):
     """What assessors' judgments say of systems."""
 
     systems: tuple[str, ...]
@@ -158,8 +154,7 @@ class _Judging:
         return compare(scores, (), alpha=alpha, seed=seed).columns
 
 
-@record
-class _Single:
+class _Single(Record):
     """A system without another to compare with."""
 
     label: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 import sys
@@ -11,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
+from cranfield.base import fields
 from cranfield.errors import MeasureError
 from cranfield.measures import (
     ADVICE,
@@ -101,7 +101,7 @@ def describe_direction(measure: Measure) -> str:
 
 def default_of(kind: type[Measure], name: str) -> str:
     """What a parameter is if it is not given, in words."""
-    default = next(field.default for field in dataclasses.fields(kind) if field.name == name)
+    default = next(field.default for field in fields(kind) if field.name == name)
     if name in kind.required:
         return "must be given"
     if name == "rel" and not kind.plain().is_binary:
@@ -113,8 +113,8 @@ def default_of(kind: type[Measure], name: str) -> str:
 
 def parameters_of(kind: type[Measure]) -> list[str]:
     """The parameters of a measure, the one that `@` sets first, those that all measures have last."""
-    names = [field.name for field in dataclasses.fields(kind) if field.name in kind.parameters]
-    shared = {field.name for field in dataclasses.fields(Measure)} - ({"gain"} if kind.has_own_gains else set())
+    names = [field.name for field in fields(kind) if field.name in kind.parameters]
+    shared = {field.name for field in fields(Measure)} - ({"gain"} if kind.has_own_gains else set())
     return sorted(names, key=lambda name: (name != kind.at, name in shared))
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import io
 import math
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cranfield.base import counted, record
+from cranfield.base import Record, as_dict, counted, replace
 from cranfield.stats import (
     CORRECTION_NAMES,
     POWER,
@@ -36,8 +35,7 @@ MOST_CLAIMS = 12  # sentences printed; JSON has all
 FORMATS = ("table", "markdown", "latex", "html", "csv", "json")
 
 
-@record
-class View:
+class View(Record):
     """How figures are shown."""
 
     percent: bool = False
@@ -115,7 +113,7 @@ def as_latex(comparison: Comparison, view: View) -> str:
     parts = [render.latex(mean_table(comparison, view), _legend(comparison, view, "raised"), "tab:comparison")]
     for i, table in enumerate(difference_tables(comparison, view), 1):
         # the title goes into the caption
-        parts.append(render.latex(dataclasses.replace(table, title=""), f"{table.title}.", f"tab:differences-{i}"))
+        parts.append(render.latex(replace(table, title=""), f"{table.title}.", f"tab:differences-{i}"))
     lines = (line for remarks in _remarks(comparison, view).values() for line in remarks)
     return "\n".join([*parts, "".join(f"% {line}\n" for line in lines)])
 
@@ -439,19 +437,19 @@ def as_json(comparison: Comparison) -> str:
     design = comparison.design
     content: dict[str, Any] = {
         "caption": comparison.caption,
-        "design": dataclasses.asdict(design) | {"method": design.method, "level": design.level, "power": POWER},
+        "design": as_dict(design) | {"method": design.method, "level": design.level, "power": POWER},
         "references": list(comparison.references),
         "systems": list(comparison.systems),
         "collections": [_collection_record(comparison, name) for name in comparison.collections],
         "columns": [_column_record(column) for column in comparison.columns],
-        "claims": [dataclasses.asdict(claim) for claim in comparison.claims],
+        "claims": [as_dict(claim) for claim in comparison.claims],
         "warnings": list(comparison.warnings),
         "notes": list(comparison.notes),
         "versions": versions("numpy", "scipy"),
     }
     if len(comparison.collections) > 1:
         content["means_of_collections"] = [
-            dataclasses.asdict(mean)
+            as_dict(mean)
             for label in comparison.measures
             for system in comparison.systems
             if (mean := comparison.collection_mean(system, label)) is not None
@@ -505,14 +503,14 @@ def _done_record(column: Column) -> dict[str, Any]:
 
 
 def _system_record(score: SystemScore) -> dict[str, Any]:
-    found = dataclasses.asdict(score)
+    found = as_dict(score)
     renamed = {"name": "system", "judged": "judged_top_10", "is_best": "best"}
     return {renamed.get(name, name): value for name, value in found.items()}
 
 
 def _pair_record(pair: Pair) -> dict[str, Any]:
     """All of a comparison on one level."""
-    found = dataclasses.asdict(pair)
+    found = as_dict(pair)
     effect = found.pop("effect")
     # the difference, n and the interval are those of the test; Student's interval stands beside
     for name in ("n", "difference", "note", "details"):

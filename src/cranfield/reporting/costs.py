@@ -10,7 +10,7 @@ from dataclasses import field
 from pathlib import PurePath
 from typing import Any
 
-from cranfield.base import counted, record
+from cranfield.base import Record, counted
 from cranfield.errors import InputError
 from cranfield.evaluation import RunScores, Scores
 from cranfield.io import Input, PathLike
@@ -19,8 +19,7 @@ from cranfield.lab import PERCENTILES, Figure
 EXPECTED = "expected what `cranfield bench --format json` writes"
 
 
-@record
-class Cost:
+class Cost(Record):
     """What one system takes: latencies in ms by percentile, queries a second by clients, bytes of its index."""
 
     system: str
@@ -40,8 +39,7 @@ class Cost:
         return max(((rate, clients) for clients, rate in self.throughput.items()), default=None)
 
 
-@record
-class Costs:
+class Costs(Record):
     """Everything that was measured, and on what."""
 
     systems: tuple[Cost, ...]

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
-from cranfield.base import counted, listed
+from cranfield.base import as_dict, counted, listed
 from cranfield.lab import (
     PERCENTILES,
     Account,
@@ -72,14 +71,14 @@ def as_json(bench: Bench) -> str:
     """Everything that was measured; a report reads it."""
     content: dict[str, Any] = {
         "machine": dict(bench.machine),
-        "load": asdict(bench.load),
+        "load": as_dict(bench.load),
         "queries": bench.queries,
-        "systems": [asdict(one) for one in bench.systems],
+        "systems": [as_dict(one) for one in bench.systems],
         "latency": _summaries(bench, bench.closed, "latency"),
         "latency_at_rate": _summaries(bench, bench.opened, "latency_at_rate"),
         "latency_cold": _summaries(bench, bench.started, "latency_cold"),
-        "throughput": [{**asdict(one), "queries_per_second": one.rate} for one in bench.throughputs],
-        "ratios": [asdict(one) for one in bench.ratios],
+        "throughput": [{**as_dict(one), "queries_per_second": one.rate} for one in bench.throughputs],
+        "ratios": [as_dict(one) for one in bench.ratios],
         "indexing": None if bench.indexing is None else as_record(bench.indexing),
         "indexings": [as_record(one) for one in bench.indexings],
         "energy": None if bench.energy is None else _energy_record(bench.energy),
@@ -98,8 +97,8 @@ def _summary(found: Summary, errors: int) -> dict[str, Any]:
         "system": found.system,
         "searches": found.searches,
         "errors": errors,
-        "mean": asdict(found.mean),
-        **{f"p{p}": asdict(figure) for p, figure in found.percentiles.items()},
+        "mean": as_dict(found.mean),
+        **{f"p{p}": as_dict(figure) for p, figure in found.percentiles.items()},
         "max": found.longest,
         "max_low": found.longest_low,
     }
@@ -119,7 +118,7 @@ def _use_record(use: Use, energy: Energy) -> dict[str, Any]:
         "system": use.system,
         "searches": use.searches,
         "seconds": use.seconds,
-        **{f"{part}_joules": joules for part, joules in asdict(use.joules).items()},
+        **{f"{part}_joules": joules for part, joules in as_dict(use.joules).items()},
         "watts": use.watts,
         "joules_per_search": use.joules_per_search,
         "joules_per_search_above_idle": energy.above_idle(use),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from operator import add
 from typing import Any
 
-from cranfield.base import counted, record
+from cranfield.base import Record, counted, fields
 from cranfield.data import Origin
 from cranfield.evaluation import RunScores, Scores
 from cranfield.tables import Cell, Table, number, render
@@ -18,8 +17,7 @@ Row = tuple[str, str, str, float]
 PLACES = 4
 
 
-@record
-class Block:
+class Block(Record):
     """The values of one measure and one run: of queries, of groups of queries (`all:GROUP`), and of all."""
 
     run: str
@@ -321,7 +319,7 @@ def _measure_record(scores: Scores, i: int) -> dict[str, Any]:
         "name": scores.labels[i],
         "measure": str(measure),
         "title": measure.title,
-        "parameters": {f.name: _parameter(getattr(measure, f.name)) for f in dataclasses.fields(measure)},
+        "parameters": {f.name: _parameter(getattr(measure, f.name)) for f in fields(measure)},
         "range": [_finite(measure.low), _finite(measure.high)],
         "more_is_better": measure.more_is_better,
     }

@@ -6,10 +6,9 @@ import html
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
-from cranfield.base import counted
+from cranfield.base import Record, counted
 from cranfield.evaluation import Explanation
 from cranfield.measures import Measure
 from cranfield.reporting.mathml import formula
@@ -20,8 +19,7 @@ LINE = 80  # how wide sentences are
 SHORTEST_DOC = 12
 
 
-@dataclass(frozen=True)
-class Sheet:
+class Sheet(Record):
     """The table of an explanation as texts: ranks (or queries), terms of none of these, and what they come to."""
 
     header: tuple[str, ...]

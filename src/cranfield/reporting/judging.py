@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 
 from cranfield.annotation import (
     FEW,
@@ -23,7 +22,7 @@ from cranfield.annotation import (
     shortfalls,
     written,
 )
-from cranfield.base import counted, listed
+from cranfield.base import as_dict, counted, listed
 from cranfield.tables import MISSING, Cell, Table, dumped, number, terminal
 
 SHOWN = ("percent", "alpha_ordinal", "kappa_quadratic", "overlap")  # of the figures of agreement, in text
@@ -57,7 +56,7 @@ def status_text(log: JudgmentLog, width: int = 80, styled: bool = False) -> str:
 def status_json(log: JudgmentLog) -> str:
     """How far judging is, for programs."""
     state = progress(log)
-    figures = {name: asdict(figure) for name, figure in agreement(log).items()}
+    figures = {name: as_dict(figure) for name, figure in agreement(log).items()}
     content = {
         "log": log.name,
         "pairs": state.pairs,

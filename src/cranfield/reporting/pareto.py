@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Floats
 from cranfield.evaluation import Interval, Scores, interval
 from cranfield.lab import Figure
@@ -19,8 +19,7 @@ from cranfield.reporting.plots.plot_data import Column, means_of, names
 TYPICAL = 50  # the percentile of latencies that systems are compared by
 
 
-@dataclass(frozen=True, eq=False)
-class Point:
+class Point(Record, eq=False):
     """A system that has both a mean and a latency."""
 
     place: int  # among the runs
@@ -32,8 +31,7 @@ class Point:
     latency: Figure
 
 
-@dataclass(frozen=True, eq=False)
-class Front:
+class Front(Record, eq=False):
     """Systems by effectiveness and latency; those on the front are beaten in both by no other."""
 
     points: tuple[Point, ...]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
-from cranfield.base import counted
+from cranfield.base import as_dict, counted
 from cranfield.pooling import KINDS, Estimate, Method, Needed, Recall
 from cranfield.reporting.page.summary import percent
 from cranfield.reporting.plots.plot_data import signed
@@ -180,9 +179,9 @@ def as_json(found: Recall) -> str:
         "level": found.level,
         "depth": found.depth,
         "depth_is": found.depth_is or None,
-        "plan": asdict(found.plan),
+        "plan": as_dict(found.plan),
         "methods": [_method(method) for method in found.methods],
-        "runs": [asdict(run) for run in found.runs],
+        "runs": [as_dict(run) for run in found.runs],
         "notes": list(found.notes),
     }
     return dumped(content)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import natural_order
+from cranfield.base import Record, natural_order
 from cranfield.data import Floats
 from cranfield.evaluation import LEAST
 from cranfield.spark.evaluate_block import ABOUT_QRELS, EVALUATED, MISSING, PROBLEM, SKIPPED, UNJUDGED
@@ -65,8 +65,7 @@ class Totals:
         return cls(content["counts"], [ExactSum.unpacked(one) for one in content["sums"]], content["examples"])
 
 
-@dataclass(frozen=True)
-class Terms:
+class Terms(Record):
     """What to add for each value of a measure, in order: the value or its logarithm, its weight, its error squared.
 
     With `means`, the squares of what values stray from the mean of their run, as for an interval.
@@ -99,8 +98,7 @@ class Terms:
         return columns
 
 
-@dataclass(frozen=True)
-class Totalling:
+class Totalling(Record):
     """Makes one row for each run out of the results of a task."""
 
     terms: Terms

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Bools, Floats, Ints
 
 
-@entity
-class Lists:
+class Lists(Record, eq=False):
     """Array columns of a block, flat: those of row i are from `starts[i]` to `starts[i + 1]`."""
 
     starts: Ints

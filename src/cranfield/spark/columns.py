@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.errors import InputError
 from cranfield.io import rows
 
@@ -23,8 +23,7 @@ _EXTRA = {
 }
 
 
-@record
-class Columns:
+class Columns(Record):
     """What the columns of a frame are called, by what they hold."""
 
     frame: str  # what the frame is, in messages

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, NoReturn
 
-from cranfield.base import counted, listed, record
+from cranfield.base import Record, counted, listed, replace
 from cranfield.errors import CranfieldError, EvaluationError, InputError
 from cranfield.evaluation import Interval
 from cranfield.spark.columns import NUMBERS
@@ -18,8 +17,7 @@ RESAMPLES = 1_000
 _COLUMNS = ("run", "query", "measure", "value")
 
 
-@record
-class Difference:
+class Difference(Record):
     """A system against another on a measure, over the queries that both have."""
 
     measure: str

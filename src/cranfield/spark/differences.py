@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.data import Floats
 from cranfield.spark.evaluation import calling
 from cranfield.spark.exact_sum import ExactSum
@@ -67,8 +67,7 @@ class FirstSums:
         return cls(n, only_a, only_b, float.fromhex(largest), repeated, ExactSum.unpacked(total))
 
 
-@record
-class Settled:
+class Settled(Record):
     """What the second look at differences needs of the first."""
 
     largest: float
@@ -120,8 +119,7 @@ class SecondSums:
         return cls(wins, losses, *ends, ExactSum.unpacked(squares), *rest)
 
 
-@dataclass(frozen=True)
-class First:
+class First(Record):
     """Adds up the differences of a task's queries."""
 
     pairs: tuple[tuple[int, int], ...]
@@ -143,8 +141,7 @@ class First:
         yield from _packed(found)
 
 
-@dataclass(frozen=True)
-class Second:
+class Second(Record):
     """Tests the differences of a task's queries."""
 
     pairs: tuple[tuple[int, int], ...]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import TOP, Evaluator
@@ -25,8 +25,7 @@ RESULTS = (
 )
 
 
-@dataclass(frozen=True)
-class Judging:
+class Judging(Record):
     """Evaluates batches of `grouping.by_query`; travels to where they are."""
 
     evaluator: Evaluator  # its qrels are those of no query

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-from cranfield.base import natural_order
+from cranfield.base import Record, natural_order
 from cranfield.data import Origin
 from cranfield.evaluation import Evaluator
 from cranfield.spark.aggregates import PARTIAL, Terms, Totalling, Totals, gathered
@@ -165,8 +165,7 @@ def calling(*steps: Callable[[Iterable[Any]], Iterator[Any]]) -> Callable[[Itera
     return run
 
 
-@dataclass(frozen=True)
-class _Exposing:
+class _Exposing(Record):
     """Counts which documents are shown, for the measures of a run as a whole."""
 
     judging: Judging

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.spark.columns import Columns
 
 FEW_JUDGMENTS = 50_000  # up to so many, the judged queries are sent to where the run is read
@@ -18,8 +18,7 @@ SEE = ". The scores' check() counts all that is wrong."
 EXTRA = ("subtopic", "stratum", "subgroup", "method", "probability")
 
 
-@entity
-class Inputs:
+class Inputs(Record, eq=False):
     """The frames of an evaluation, and which columns are which."""
 
     run: Any

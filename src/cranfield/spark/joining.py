@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Bools, Ints, Run
 from cranfield.joining import Hits, Joiner, Joining, JudgedRun, Sources, assemble, find_hits
 from cranfield.spark.arrays import repeating, sorted_within, texts
@@ -155,8 +155,7 @@ class RunJoin:
         return run
 
 
-@entity
-class Ranking:
+class Ranking(Record, eq=False):
     """Rows in the order of their scores, query after query, with their groups of equal ones, in no order known."""
 
     rows: Retrieved

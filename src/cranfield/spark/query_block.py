@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.data import Bools, Floats, Ints, Qrels
 from cranfield.evaluation import Evaluator
 from cranfield.spark.arrays import Lists, are_ids, likely, numbers_among, objects, sorted_within, taken, texts, within
 
 
-@entity
-class Retrieved:
+class Retrieved(Record, eq=False):
     """The rows of one run in a block, query after query."""
 
     query: Ints  # the row of the block

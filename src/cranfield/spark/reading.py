@@ -10,7 +10,7 @@ from functools import reduce
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.data import Origin
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation import distinct_names
@@ -30,8 +30,7 @@ _PARQUET = "PAR1"  # its first bytes
 _COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".snappy")
 
 
-@record
-class ReadRuns:
+class ReadRuns(Record):
     """Runs in one frame, and where they come from."""
 
     frame: Any

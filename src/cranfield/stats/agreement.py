@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import Record, counted
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.stats.resampling import require_draws
@@ -46,8 +45,7 @@ OF_TWO = ("kappa", "kappa_linear", "kappa_quadratic")  # those that compare one 
 OF_ALL = ("overlap", "fleiss_kappa")  # those that take the pairs that everyone judged
 
 
-@dataclass(frozen=True)
-class Figure:
+class Figure(Record):
     """One figure of agreement, the pairs it rests on, and its interval; None where there is nothing to go by."""
 
     value: float | None
@@ -57,8 +55,7 @@ class Figure:
     note: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Ratings:
+class Ratings(Record, eq=False):
     """Grades of the same items by several assessors: places on a scale, items × assessors, −1 where there is none."""
 
     codes: Ints

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import Record, counted
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 
@@ -43,8 +42,7 @@ def rounding(table: Floats) -> float:
     return TOLERANCE * max(1.0, float(np.abs(table).max(initial=0.0)))
 
 
-@dataclass(frozen=True)
-class Residual:
+class Residual(Record):
     """What topics and systems leave unexplained: V_E of Sakai, with its degrees of freedom (m − 1)(n − 1)."""
 
     variance: float | None  # None for one topic, which leaves nothing to estimate it from
@@ -72,8 +70,7 @@ def residual(table: Any) -> Residual:
 Source = Literal["system", "topic", "residual", "total"]
 
 
-@dataclass(frozen=True)
-class AnovaRow:
+class AnovaRow(Record):
     """A line of the table: where variance comes from, and how much.
 
     `F` and `p` are None for the residual and the total, and `F` where there is no residual to divide by: then `p` is
@@ -90,8 +87,7 @@ class AnovaRow:
     partial_eta_squared: float | None = None  # the share of what this source and the residual explain
 
 
-@dataclass(frozen=True)
-class Components:
+class Components(Record):
     """The variance of systems, of topics and of what is left, for one score."""
 
     system: float
@@ -109,8 +105,7 @@ class Components:
         return {source: part / self.total if self.total else 0.0 for source, part in parts.items()}
 
 
-@dataclass(frozen=True)
-class Anova:
+class Anova(Record):
     """A two-way analysis of variance without replication, as `two_way_anova` gives it."""
 
     systems: int

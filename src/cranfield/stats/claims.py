@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-from cranfield.base import counted, listed
+from cranfield.base import Record, counted, listed
 from cranfield.data import Bools, Floats
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import SAMPLES, TOP, Completions, Sampling, possible_grades
@@ -36,8 +35,7 @@ _RECALL = tuple(i / 10 for i in range(11))
 Kind = Literal["claim", "no claim", "all pairs", "design", "curve", "user"]
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(Record):
     """A sentence or two, and what they are about."""
 
     kind: Kind

@@ -5,12 +5,11 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from cranfield.base import counted
+from cranfield.base import Record, counted, replace
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Scores
 from cranfield.io import ScoreRows, frame_records
@@ -34,8 +33,7 @@ TESTS = tuple(TEST_NAMES)
 CORRECTIONS = tuple(CORRECTION_NAMES)
 
 
-@dataclass(frozen=True)
-class CollectionMean:
+class CollectionMean(Record):
     """The mean of a system over the collections it was evaluated on."""
 
     system: str
@@ -45,8 +43,7 @@ class CollectionMean:
     collections: int  # of how many
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Record, eq=False):
     """What `compare` gives: systems on each measure, every comparison made, and what follows from them.
 
     >>> found = compare({"bm25": {"AP": {"1": 0.1, "2": 0.4, "3": 0.2}}, "rm3": {"AP": {"1": 0.2, "2": 0.5, "3": 0.4}}})
@@ -189,8 +186,7 @@ def _compared(tables: Mapping[str, ScoreTable], references: Sequence[str], desig
     return Comparison(design, tuple(references), tables, tuple(corrected(columns)))
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Record):
     """A system's place in a leaderboard."""
 
     system: str
@@ -200,8 +196,7 @@ class Standing:
     ranks: tuple[int | None, ...]  # on each split
 
 
-@dataclass(frozen=True, eq=False)
-class Leaderboard:
+class Leaderboard(Record, eq=False):
     """Systems ranked by one measure on one split or several."""
 
     comparison: Comparison

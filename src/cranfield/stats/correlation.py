@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.measures import VARIANTS, Variant, agreements, kendall_pairs, overlap_share, places, tau_ap_terms
@@ -16,8 +16,7 @@ from cranfield.measures import VARIANTS, Variant, agreements, kendall_pairs, ove
 Scored = Sequence[float] | Floats | Mapping[Any, float]
 
 
-@dataclass(frozen=True)
-class RBOResult:
+class RBOResult(Record):
     """Rank-biased overlap: what is certain (min), the point estimate (ext), and how far it could be off (res)."""
 
     min: float

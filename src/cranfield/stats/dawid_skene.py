@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.stats.agreement import MISSING, Ratings
@@ -16,8 +16,7 @@ LEAST_GAIN = 1e-8  # of log-likelihood, a judgment: with less, nothing changes a
 _LEAST = 1e-10  # chance of a grade that an assessor never gave, so that it is improbable and not impossible
 
 
-@dataclass(frozen=True, eq=False)
-class DawidSkene:
+class DawidSkene(Record, eq=False):
     """Chances of every grade for every item, and how each assessor errs."""
 
     posterior: Floats  # items × grades

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
+from cranfield.base import Record
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.stats.paired import IDENTICAL, t_test
@@ -14,8 +14,7 @@ from cranfield.stats.paired_scores import Pairs, Values, pair, standard_deviatio
 from cranfield.stats.power import noncentral_t, root, root_gamma_ratio
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(Record):
     """How much better a is than b; None for what the scores do not define, such as a ratio to a spread of 0."""
 
     n: int

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.base import counted, listed, natural_order
+from cranfield.base import Record, counted, listed, natural_order
 from cranfield.data import Origin
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import TOP, Evaluator, RunScores, Scores
@@ -29,8 +28,7 @@ WORST = 5  # topics that are named
 _ROLES = ("baseline", "candidate")
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(Record):
     """What is allowed, how sure one must be, and who bears the doubt: the baseline unless proof is required."""
 
     max_drop: float = 0.01
@@ -57,8 +55,7 @@ class Rule:
         return verdict == "not worse" or (verdict == "undecided" and not self.require_proof)
 
 
-@dataclass(frozen=True)
-class Loss:
+class Loss(Record):
     """A topic on which the candidate is worse."""
 
     query: str
@@ -66,8 +63,7 @@ class Loss:
     candidate: float
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(Record):
     """What is decided on one measure. Differences are candidate − baseline; topics are won by the candidate."""
 
     measure: str
@@ -134,8 +130,7 @@ class Decision:
         return f"{'rose' if self.difference > 0 else 'fell'} by {abs(self.difference):,.4f}"
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Record):
     """A baseline or a candidate: its scores by measure and topic, and what is known of the run."""
 
     name: str
@@ -145,8 +140,7 @@ class Side:
     origin: Origin | None = None
 
 
-@dataclass(frozen=True)
-class Gate:
+class Gate(Record):
     """What `gate` gives: a decision for each measure, and whether the candidate may pass. True if it may."""
 
     baseline: Side
@@ -235,8 +229,7 @@ def decide(
     return _decision(tests, rule, tests.worse.pvalue, family)
 
 
-@dataclass(frozen=True, eq=False)
-class _Tests:
+class _Tests(Record, eq=False):
     """Both tests of one measure, of differences turned so that more is better."""
 
     measure: Scored

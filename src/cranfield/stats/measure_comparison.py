@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import counted, listed
+from cranfield.base import Record, counted, listed, replace
 from cranfield.data import Bools, Floats
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import Interval, interval
@@ -44,8 +44,7 @@ CORRECTION_NAMES: Mapping[str, str] = {
 _BESIDE = {"t": "permutation", "tukey": "tukey-two-way", "tukey-two-way": "tukey"}
 
 
-@dataclass(frozen=True)
-class Design:
+class Design(Record):
     """How systems are compared: the test, its correction, and what they need to know."""
 
     test: str
@@ -113,8 +112,7 @@ class Design:
         return MAX_T if self.is_max_t else self.test_name
 
 
-@dataclass(frozen=True)
-class SystemScore:
+class SystemScore(Record):
     """A system on one measure: its mean over the topics compared, with interval, and how much of it was judged."""
 
     name: str
@@ -127,8 +125,7 @@ class SystemScore:
     letters: str  # systems that share one are not significantly different; empty where not all pairs are compared
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Record):
     """What the tests say of a pair, before effect sizes."""
 
     p: float
@@ -157,8 +154,7 @@ class Outcome:
         )
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Record):
     """A system against another on one measure. Differences are system − reference; wins are topics it is better on."""
 
     collection: str
@@ -216,8 +212,7 @@ class Pair:
         return found.difference == 0 and not found.sd and (found.n > 1 or found.mean_a == found.mean_b)
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
+class Column(Record, eq=False):
     """One measure on one collection, compared."""
 
     collection: str

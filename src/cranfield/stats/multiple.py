@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.stats.anova import TOLERANCE, Residual, as_table, residual, rounding
@@ -201,8 +201,7 @@ def _chances(as_extreme: Ints, n: int, resamples: int) -> Floats:
     return chances
 
 
-@dataclass(frozen=True, eq=False)
-class AllPairs:
+class AllPairs(Record, eq=False):
     """Every system against every other: differences of means, corrected p-values, simultaneous intervals.
 
     Matrices are systems × systems; [i, j] is about system i minus system j.
@@ -358,8 +357,7 @@ def _with_unit_diagonal(pvalues: Floats) -> Floats:
     return pvalues
 
 
-@dataclass(frozen=True, eq=False)
-class _Ranges:
+class _Ranges(Record, eq=False):
     """The largest difference between two means after each deal, in ascending order; of all deals if exact."""
 
     values: Floats

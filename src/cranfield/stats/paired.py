@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from functools import cached_property, partial
 from inspect import signature
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import Record, counted, replace
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Interval
@@ -50,8 +50,7 @@ _CONSTANT = (
 )
 
 
-@dataclass(frozen=True)
-class PairedTest:
+class PairedTest(Record):
     """What a test says: statistic and p-value, and the mean difference with its interval where the method has one."""
 
     method: str
@@ -72,8 +71,7 @@ class PairedTest:
         return self.find_interval(self.level if level is None else _known_level(level))
 
 
-@dataclass(frozen=True)
-class BayesianPaired:
+class BayesianPaired(Record):
     """How likely the mean difference is to be above, below and within a range that makes no difference in practice."""
 
     better: float  # P(mean difference > rope)
@@ -332,8 +330,7 @@ def paired_test(
     return TESTS[test](a, b, alternative=alternative, **{k: v for k, v in options.items() if k in taken})
 
 
-@dataclass(frozen=True, eq=False)
-class _Given:
+class _Given(Record, eq=False):
     """What a test is asked, checked."""
 
     pairs: Pairs
@@ -438,8 +435,7 @@ def _no_interval(level: float) -> None:
     return None
 
 
-@dataclass(frozen=True)
-class _SignedRanks:
+class _SignedRanks(Record):
     """Mid-ranks of what is not 0, as twice their value, which is whole; and the ranks of zeros where they count."""
 
     doubled: Ints

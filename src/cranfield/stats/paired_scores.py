@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import listed
+from cranfield.base import Record, listed
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 
@@ -18,8 +17,7 @@ Values = Sequence[float] | Floats | Mapping[Any, float]
 DIGITS = 12  # of the largest score, to which differences are rounded
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Record, eq=False):
     """The scores of two systems on the topics they share."""
 
     a: Floats

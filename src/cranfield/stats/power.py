@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.base import listed
+from cranfield.base import Record, listed
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.stats.anova import as_table, rounding
@@ -18,8 +17,7 @@ Alternative = Literal["two-sided", "one-sided"]
 MOST_TOPICS = 10**15  # beyond, "no number of topics" is the truth
 
 
-@dataclass(frozen=True)
-class PilotVariance:
+class PilotVariance(Record):
     """What a pilot of some systems on some topics says about the variance to expect."""
 
     topics: int

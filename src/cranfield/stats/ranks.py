@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Bools, Floats
 from cranfield.errors import CranfieldError
 from cranfield.stats.anova import as_table, rounding
@@ -44,8 +44,7 @@ def average_ranks(table: Any) -> Floats:
     return ranks
 
 
-@dataclass(frozen=True)
-class Friedman:
+class Friedman(Record):
     """Friedman's test that all systems rank alike, and the F of Iman and Davenport, which is less conservative.
 
     `F` is None where all topics agree, which makes it infinite; its p is then 0, or 1 for a single topic.
@@ -94,8 +93,7 @@ def critical_difference(m: int, n: int, alpha: float = 0.05) -> float:
     return range_ppf(1 - alpha, m) * _rank_error(m, n)
 
 
-@dataclass(frozen=True, eq=False)
-class CriticalDifference:
+class CriticalDifference(Record, eq=False):
     """Average ranks with what it takes to differ: all that a critical-difference diagram shows."""
 
     systems: int

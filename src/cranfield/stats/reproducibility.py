@@ -9,11 +9,11 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from numbers import Real
 from typing import Any
 
-from cranfield.base import counted, listed
+from cranfield.base import Record, counted, listed
 from cranfield.data import Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Scores
@@ -26,8 +26,7 @@ DEPTH = 1_000  # documents compared for each topic, as repro_eval does
 P = 0.8  # of RBO, as repro_eval has it
 
 
-@dataclass(frozen=True)
-class Order:
+class Order(Record):
     """How alike two rankings of one topic are."""
 
     common: int  # documents that both have
@@ -36,8 +35,7 @@ class Order:
     ktu: float | None  # Kendall's tau union as defined by Breuer et al. 2020, for comparison
 
 
-@dataclass(frozen=True)
-class Effect:
+class Effect(Record):
     """What a system gains over its baseline, in the original and in the reproduction."""
 
     original: float
@@ -58,8 +56,7 @@ class Effect:
         return self.original_relative - self.reproduced_relative
 
 
-@dataclass(frozen=True)
-class Reproduction:
+class Reproduction(Record):
     """How well a run was reproduced. What could not be computed from what was given is None, and `notes` say why."""
 
     topics: int  # compared by score
@@ -138,8 +135,7 @@ def reproduce(
     )
 
 
-@dataclass(frozen=True)
-class _Side:
+class _Side(Record):
     """What is known of a run: its scores, its ranking, or both."""
 
     name: str

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, listed, natural_order
+from cranfield.base import Record, counted, listed, natural_order, replace
 from cranfield.data import Floats, Origin
 from cranfield.errors import CranfieldError, DuplicateError, EvaluationError, MeasureError
 from cranfield.evaluation import TOP, RunScores, Scores, distinct_names
@@ -18,8 +17,7 @@ from cranfield.io import ScoreRows, as_scores
 from cranfield.measures import Measure, parse_measure
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(Record):
     """A measure by the name it goes by; what is known of it, if it is one of ours."""
 
     label: str
@@ -40,8 +38,7 @@ class Scored:
         return 1 if self.more_is_better else -1
 
 
-@dataclass(frozen=True, eq=False)
-class ScoreTable:
+class ScoreTable(Record, eq=False):
     """Scores by run, measure and query; NaN where a query was skipped or a value is missing."""
 
     runs: tuple[str, ...]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.stats.anova import TOLERANCE, as_table, rounding
@@ -19,8 +19,7 @@ _CELLS = 1 << 21  # numbers held at once
 _BIN = 0.01  # width of the bins of differences, as in Voorhees & Buckley
 
 
-@dataclass(frozen=True)
-class SwapBin:
+class SwapBin(Record):
     """Of all comparisons whose difference on one half of the topics lies in a range, how many the other half denies."""
 
     low: float
@@ -33,8 +32,7 @@ class SwapBin:
         return self.swaps / self.comparisons if self.comparisons else 0.0
 
 
-@dataclass(frozen=True, eq=False)
-class Halves:
+class Halves(Record, eq=False):
     """How well two disjoint random samples of the topics agree on the systems."""
 
     systems: int
@@ -191,8 +189,7 @@ def _symmetric(pairs: Floats, m: int) -> Floats:
     return matrix
 
 
-@dataclass(frozen=True, eq=False)
-class LeaveOneOut:
+class LeaveOneOut(Record, eq=False):
     """What the comparison would be without each topic; a row or an entry a topic."""
 
     means: Floats  # of all topics, by system
@@ -257,8 +254,7 @@ def _taus_with(means: Floats, without: Floats, slack: float) -> Iterator[Floats]
         yield _taus(full, np.sign(_pair_differences(without[first : first + at_once], pairs, slack)))
 
 
-@dataclass(frozen=True)
-class RankingCorrelation:
+class RankingCorrelation(Record):
     """How alike two rankings of the same systems are."""
 
     systems: int
@@ -312,8 +308,7 @@ def _pearson(x: Floats, y: Floats) -> float:
     return float(np.dot(one, other) / math.sqrt(np.dot(one, one) * np.dot(other, other)))
 
 
-@dataclass(frozen=True, eq=False)
-class MeasureCorrelation:
+class MeasureCorrelation(Record, eq=False):
     """How alike measures rank systems; matrices are measures × measures, 1 on the diagonal."""
 
     measures: tuple[str, ...]

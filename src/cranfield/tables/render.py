@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby, zip_longest
 
-from cranfield.base import record
+from cranfield.base import Record
 
 MISSING = "–"
 _MANY_COLUMNS = 6  # more are set smaller, to fit on a page
 
 
-@record
-class Cell:
+class Cell(Record):
     """What stands in a place of a table."""
 
     text: str
@@ -25,8 +24,7 @@ class Cell:
     under: str = ""  # and as subscript
 
 
-@record
-class Table:
+class Table(Record):
     """Rows of cells below a header; the first columns hold names."""
 
     title: str

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.errors import CranfieldError, MissingExtra
 
 # two characters at least, as most engines have it; letters and digits of any script
@@ -31,8 +31,7 @@ STOP_WORDS = {
 }
 
 
-@record
-class Analysis:
+class Analysis(Record):
     """How text becomes terms: words in lower case, less stop words, cut to their stems.
 
     >>> Analysis(stemmer="none").terms("The bicycles were ridden on wet roads.")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
 
-from cranfield.base import GRADE_WORDS, counted
+from cranfield.base import GRADE_WORDS, counted, replace
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import (
     QRELS_READERS,

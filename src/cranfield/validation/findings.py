@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
+from cranfield.base import Record
 from cranfield.data import Qrels, Run
 from cranfield.io import Identity, placed
 
@@ -13,8 +14,7 @@ Level = Literal["error", "warning", "info"]
 Unit = Literal["line", "record"]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Record):
     """One thing wrong (error), suspicious (warning) or worth knowing (info)."""
 
     level: Level
@@ -42,8 +42,7 @@ class Finding:
         }
 
 
-@dataclass(frozen=True)
-class Checked:
+class Checked(Record):
     """A file, what it is, what it holds, and what was found in it."""
 
     file: str

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
-from cranfield.base import counted, listed
+from cranfield.base import Record, counted, listed
 from cranfield.data import Qrels, Run
 from cranfield.validation.findings import Checked, Finding
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Record):
     """Two files side by side."""
 
     files: tuple[str, str]

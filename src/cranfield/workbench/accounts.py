@@ -12,7 +12,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from cranfield.annotation import Connection, Database, Migration, checked_assessor, migrate, now
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.errors import InputError
 from cranfield.workbench.app_state import User
 from cranfield.workbench.passwords import Cost, checked, hashed, is_right
@@ -52,8 +52,7 @@ MIGRATIONS = (
 )
 
 
-@record
-class Account:
+class Account(Record):
     """Somebody who can sign in, or is invited to."""
 
     name: str

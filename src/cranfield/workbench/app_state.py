@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base import entity, record
+from cranfield.base import Record
 from cranfield.workbench.security import Doors
 
 if TYPE_CHECKING:
@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from cranfield.workbench.judge.judging_service import Room
 
 
-@record
-class User:
+class User(Record):
     """Who is asking. A coordinator may do what an assessor may; whoever is alone on this machine may do everything."""
 
     name: str
@@ -29,8 +28,7 @@ class User:
         return self.role == "coordinator" or self.role == role
 
 
-@record
-class Served:
+class Served(Record):
     """What is explored: a workspace, or judgments and runs without one."""
 
     workspace: Workspace | None = None
@@ -45,8 +43,7 @@ class Served:
         return "cranfield"
 
 
-@record
-class Entry:
+class Entry(Record):
     """A page that the navigation leads to, for a role."""
 
     label: str
@@ -55,8 +52,7 @@ class Entry:
     group: str = "Judging"
 
 
-@entity
-class Site:
+class Site(Record, eq=False):
     """A server's state, but for what is in the database."""
 
     served: Served

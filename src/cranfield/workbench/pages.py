@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import math
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.resources import files
@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from cranfield.base import counted, entity, id_bytes
+from cranfield.base import Record, counted, fields, id_bytes
 from cranfield.errors import CranfieldError
 from cranfield.reporting import shown
 from cranfield.tables import number
@@ -47,8 +47,7 @@ TYPES = {
 }
 
 
-@entity
-class Page:
+class Page(Record, eq=False):
     """What a handler returns: a template, the value that it and the JSON twin show, and what only the template needs.
 
     `tag` names the state of what is shown, if that is known: a browser that has it already is told so (304).
@@ -57,7 +56,7 @@ class Page:
     template: str
     value: Any = None
     title: str = ""
-    more: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
     tag: str | None = None
 
@@ -296,8 +295,8 @@ def plain(value: Any) -> Any:
         return [plain(one) for one in value]
     if hasattr(value, "to_dict"):
         return plain(value.to_dict())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: plain(getattr(value, field.name)) for field in dataclasses.fields(value)}
+    if isinstance(value, Record):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
     if hasattr(value, "tolist"):  # NumPy's
         return plain(value.tolist())
     return str(value)

@@ -14,15 +14,14 @@ import time
 import unicodedata
 from collections.abc import Callable
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.errors import InputError
 
 LEAST, MOST = 8, 1000  # characters
 AT_ONCE = 2  # hashes that are computed at a time, for the sake of memory
 
 
-@record
-class Cost:
+class Cost(Record):
     """How much work a hash is."""
 
     log_n: int = 15

@@ -13,7 +13,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from cranfield.base import record
+from cranfield.base import Record
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -38,8 +38,7 @@ HEADERS = {
 }
 
 
-@record
-class Doors:
+class Doors(Record):
     """By which names the server may be called."""
 
     host: str = "127.0.0.1"  # it listens on

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base import entity
+from cranfield.base import Record
 from cranfield.errors import CranfieldError, InputError, MissingExtra
 from cranfield.io import Input
 from cranfield.workbench.security import Doors
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 KEPT = ".cranfield"
 
 
-@entity
-class Bench:
+class Bench(Record, eq=False):
     """A workbench that is ready to be served."""
 
     app: Any

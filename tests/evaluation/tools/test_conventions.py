@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import gzip
 import json
 import math
@@ -18,6 +17,7 @@ from typing import Any
 import pytest
 
 from cranfield import CranfieldError, EvaluationError, MeasureError, Qrels, Run, evaluate, read_qrels, read_run
+from cranfield.base import fields, replace
 from cranfield.errors import DuplicateError
 from cranfield.evaluation.tools.comparison import ToolEvaluator, compare_tools
 from cranfield.evaluation.tools.conventions import TOOLS, Setting
@@ -183,7 +183,7 @@ def test_judged_only_is_what_the_drop_in_prints_with_J(tmp_path: Path, version: 
         qrels, run = random_case(seed)
         files = written(tmp_path, qrels, run)
         printed = drop_in(version, *files, names, "-c", "-J")
-        condensed = {label: dataclasses.replace(m, judged_only=True) for label, m in parse_measures(names)}
+        condensed = {label: replace(m, judged_only=True) for label, m in parse_measures(names)}
         evaluator = ToolEvaluator(f"trec_eval-{version}", qrels, list(condensed.values()), missing="zero")
         scores = evaluator.evaluate(run)
         assert_as_printed(scores, printed, {label: str(measure) for label, measure in condensed.items()})
@@ -1033,7 +1033,7 @@ def test_every_parameter_given_in_the_name_is_kept() -> None:
     tried = 0
     for tool in TOOLS.values():
         for kind in (REGISTRY[name] for name in tool.has()):
-            given = {field.name for field in dataclasses.fields(kind)} & set(kind.parameters) - {kind.at}
+            given = {field.name for field in fields(kind)} & set(kind.parameters) - {kind.at}
             for label in (f"{kind.name}({name}={v!r}){at}" for name in given for v, at in shown(kind, name)):
                 try:
                     asked = parse_measure(label)
@@ -1042,7 +1042,7 @@ def test_every_parameter_given_in_the_name_is_kept() -> None:
                     continue
                 name, tried = label.partition("(")[2].partition("=")[0], tried + 1
                 if (tool.name, kind.name, name) != ("ir_measures", "SetF", "beta"):
-                    default = next(field.default for field in dataclasses.fields(kind) if field.name == name)
+                    default = next(field.default for field in fields(kind) if field.name == name)
                     assert getattr(measure, name, default) == getattr(asked, name), (tool.name, label)
     assert tried > 100
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 from cranfield.annotation.adjudication import Dispute, adjudicate, disputes, undo_adjudication
 from cranfield.annotation.assessor_session import Item
@@ -13,7 +12,7 @@ from cranfield.annotation.grades import Grade, written
 from cranfield.annotation.keybindings import ACTIONS, Action
 from cranfield.annotation.log import JudgmentLog
 from cranfield.annotation.terminal.seat import Seat
-from cranfield.base import counted
+from cranfield.base import counted, replace
 
 _OTHERWISE = {
     "back": "to the disagreement before; a grade given there replaces the old one",

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import DEFAULT_MEASURES, OnDuplicate, counted
+from cranfield.base import DEFAULT_MEASURES, OnDuplicate, Record, counted
 from cranfield.data import Qrels, Run
 from cranfield.errors import DuplicateError, EvaluationError
 from cranfield.evaluation.bounds import possible_grades, unjudged
@@ -145,8 +144,7 @@ def usual_measures(of: Tool) -> list[str]:
     return ours or [name for name in of.usual if name.partition("@")[0] in of.has()]
 
 
-@dataclass(frozen=True)
-class Reason:
+class Reason(Record):
     """A convention that makes a tool's value differ from ours."""
 
     what: str
@@ -154,8 +152,7 @@ class Reason:
     queries: int  # how many queries have another value, or are left out, by this convention alone; 0 if by several only
 
 
-@dataclass(frozen=True)
-class ToolValue:
+class ToolValue(Record):
     """What a tool says."""
 
     tool: str
@@ -168,8 +165,7 @@ class ToolValue:
     stops: str | None = None  # why the tool gives no value
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(Record):
     """A measure's value by our definition and as each tool has it."""
 
     measure: str

@@ -7,16 +7,14 @@ What is said of a tool is said of the version in its title; field notes and the 
 
 from __future__ import annotations
 
-import dataclasses
 import math
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import OnDuplicate, counted, listed
+from cranfield.base import OnDuplicate, Record, counted, fields, listed, replace
 from cranfield.data import Floats, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError
 from cranfield.joining import Bools, Joining, JudgedRun, judge
@@ -48,8 +46,7 @@ from cranfield.measures import (
 Prepare = Callable[[Qrels, Run], tuple[Qrels, Run]]
 
 
-@dataclass(frozen=True)
-class Setting:
+class Setting(Record):
     """A measure with all that its value depends on besides qrels and run."""
 
     measure: Measure
@@ -82,8 +79,7 @@ class Setting:
         return qrels, with_stand_ins(qrels, run) if self.stands_in and self.joining.missing == "zero" else run
 
 
-@dataclass(frozen=True)
-class Difference:
+class Difference(Record):
     """One thing that a tool does otherwise: which convention it is, how the tool has it, and the change it makes."""
 
     what: str
@@ -95,8 +91,7 @@ class Difference:
 Rule = Callable[[Any, float | None], Iterable[Difference] | None]
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(Record):
     """Another tool: what it always does differently, and what it does with each measure it has."""
 
     name: str
@@ -202,7 +197,7 @@ def _becomes(what: str, how: str, kind: type[Measure], instead_of: Iterable[str]
 
     def change(setting: Setting) -> Setting:
         old = setting.measure
-        shared = {f.name: getattr(old, f.name) for f in dataclasses.fields(old) if f.name in kind.parameters}
+        shared = {f.name: getattr(old, f.name) for f in fields(old) if f.name in kind.parameters}
         # what is not given has another default there
         shared = {name: value for name, value in shared.items() if value is not None}
         return replace(setting, measure=kind(**{**shared, **values}))
@@ -698,7 +693,7 @@ def _is_linear(measure: Any) -> bool:
 
 def _is_usual(measure: Any, *but: str) -> bool:
     """Whether all parameters but some are what they are if not given."""
-    return all(getattr(measure, f.name) == f.default for f in dataclasses.fields(measure) if f.name not in but)
+    return all(getattr(measure, f.name) == f.default for f in fields(measure) if f.name not in but)
 
 
 def _has_a_cutoff(measure: Any) -> bool:

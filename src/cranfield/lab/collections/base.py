@@ -6,11 +6,11 @@ import fnmatch
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from functools import partial
 from urllib.parse import parse_qsl
 
-from cranfield.base import entity, listed, record, shown
+from cranfield.base import Record, listed, replace, shown
 from cranfield.data import Document, Origin, Qrels, Topic
 from cranfield.errors import InputError
 from cranfield.io import (
@@ -31,8 +31,7 @@ QrelsReader = Callable[[Input, OnProblem], QrelsRows]
 _OPTIONS = re.compile(r"\?(?=\w+=)")
 
 
-@entity
-class Collection:
+class Collection(Record, eq=False):
     """A test collection: documents, topics and judgments, read from files when they are asked for."""
 
     name: str
@@ -59,8 +58,7 @@ class Collection:
         return f"Collection({self.name!r}, {self.where!r})"
 
 
-@record
-class Address:
+class Address(Record):
     """Where a collection is: `kind:where?option=value&…`."""
 
     kind: str

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.data import Document, Qrels
 from cranfield.errors import InputError
 from cranfield.lab.collections.base import Collection
@@ -16,8 +16,7 @@ T = TypeVar("T")
 _SAID = ("cranfield", "cacm", "cisi")  # formats of judgments whose quirks the notes of a collection tell already
 
 
-@record
-class Known:
+class Known(Record):
     """A collection of the literature."""
 
     title: str
@@ -44,8 +43,7 @@ KNOWN = (
 )
 
 
-@record
-class Counts:
+class Counts(Record):
     """How large a collection is; None stands for a part that it does not have."""
 
     name: str

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from functools import partial
 
-from cranfield.base import record
+from cranfield.base import Record, replace
 from cranfield.data import Document, Qrels, Topic
 from cranfield.io import glasgow, read_qrels, read_topics, smart
 from cranfield.lab.collections.base import (
@@ -26,8 +25,7 @@ MED_NOTE = "MED (1,033 documents, 30 queries) is not the MEDLARS collection of t
 _ALL_RELEVANT = "Every pair listed in the judgments is relevant (grade 1), although the last column is 0."
 
 
-@record
-class Classic:
+class Classic(Record):
     """The names that the files of a classic collection go by, in small letters, and how they are read."""
 
     documents: tuple[str, ...]

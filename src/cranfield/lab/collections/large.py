@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from cranfield.base import counted, listed, record
+from cranfield.base import Record, counted, listed
 from cranfield.data import Document, Qrels, Topic
 from cranfield.errors import InputError
 from cranfield.io import ENCODINGS_NOTE, MAGIC, read_qrels, read_topics, trec_text, trec_web, warc
@@ -36,8 +36,7 @@ _EXPECTED = {
 }
 
 
-@record
-class Parts:
+class Parts(Record):
     """The files of a folder, by what they hold."""
 
     documents: tuple[str, ...]

@@ -10,14 +10,13 @@ import hashlib
 import importlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain, islice, pairwise
 from pathlib import Path
 from typing import Protocol, TypeVar
 
 import numpy as np
 
-from cranfield.base import counted, listed, record, shown
+from cranfield.base import Record, counted, listed, replace, shown
 from cranfield.data import Document, Run
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.secrets import mask_secrets, mask_url
@@ -70,16 +69,14 @@ class SearchFailed(EngineError):
         return type(self), (str(self), self.found, self.failed)
 
 
-@record
-class About:
+class About(Record):
     """What an engine is."""
 
     name: str
     version: str = ""
 
 
-@record
-class Options:
+class Options(Record):
     """What a URL does not say. An engine takes what concerns it."""
 
     system: str = "bm25"  # of our own index
@@ -94,8 +91,7 @@ class Options:
     retries: int = 5
 
 
-@record
-class Indexed:
+class Indexed(Record):
     """What became of documents: how many are in the index, how long it took, and which were refused and why."""
 
     documents: int
@@ -262,8 +258,7 @@ def with_fields(documents: Iterable[Document], wanted: Sequence[str], source: st
         raise InputError(f"no document has the field {what}; there are {', '.join(met)}.", source or None)
 
 
-@record
-class Begun:
+class Begun(Record):
     """How far an interrupted attempt got: how many documents it has indexed, and their digest."""
 
     done: int = 0

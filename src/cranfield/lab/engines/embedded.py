@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
+from cranfield.base import replace
 from cranfield.data import Document, Run
 from cranfield.lab.engines import DEPTH, FIELDS, About, Answered, Indexed, Options, Passing, folder_size, hits_of
 from cranfield.lab.index import Index, build

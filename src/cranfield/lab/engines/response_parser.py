@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from cranfield.base import listed, record
+from cranfield.base import Record, listed
 from cranfield.errors import InputError
 from cranfield.lab.engines import EngineError, Hits
 from cranfield.lab.secrets import mask_secrets
@@ -20,8 +20,7 @@ SCORES = ("score", "_score")
 LISTS = ("hits", "results", "docs", "documents")
 
 
-@record
-class JsonPath:
+class JsonPath(Record):
     """Where something is in JSON: names, numbers of elements, and * for all of them.
 
     >>> JsonPath.of("$.hits[*]['doc id']").values({"hits": [{"doc id": 7}, {"doc id": 8}]})

@@ -13,12 +13,11 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cranfield.base import id_bytes
+from cranfield.base import id_bytes, replace
 from cranfield.data import Document, Run
 from cranfield.errors import InputError
 from cranfield.lab.engines import (

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from importlib.resources import files
 from typing import Any
 
-from cranfield.base import GRADE_WORDS, counted, listed
+from cranfield.base import GRADE_WORDS, Record, counted, listed, replace
 from cranfield.data import Document, Run, Topic
 from cranfield.errors import MissingExtra
 from cranfield.evaluation import Scores
@@ -41,8 +40,7 @@ POLICY = (
 )
 
 
-@dataclass(frozen=True)
-class Report:
+class Report(Record):
     """A page, complete in itself."""
 
     title: str

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 
-from cranfield.base import GRADE_WORDS
+from cranfield.base import GRADE_WORDS, Record
 from cranfield.data import Floats, Run
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import RunScores, Scores
@@ -23,8 +23,7 @@ from cranfield.stats import Comparison, compare
 FEW = 5_000_000  # retrieved documents up to which files are looked at once more: for checks and bounds
 
 
-@dataclass(frozen=True, eq=False)
-class Material:
+class Material(Record, eq=False):
     """Scores with all their hits, and everything that sections share."""
 
     scores: Scores

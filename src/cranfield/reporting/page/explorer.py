@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from cranfield.base import counted
+from cranfield.base import Record, counted, replace
 from cranfield.data import Document, Run, Topic
 from cranfield.evaluation import RunScores
 from cranfield.joining import Sources
@@ -25,16 +24,14 @@ LETTERS, TITLE = 280, 120  # of a text, of a title
 INKS = ("#000000", "#ffffff")  # on every ground one of these has a contrast of 4.5 or more, which of no other two is so
 
 
-@dataclass(frozen=True)
-class Excerpt:
+class Excerpt(Record):
     """The beginning of a document."""
 
     title: str
     text: str
 
 
-@dataclass(frozen=True, eq=False)
-class Explorer:
+class Explorer(Record, eq=False):
     """Topics with their rankings and texts; queries are told by their place among those of the scores."""
 
     material: Material
@@ -82,8 +79,7 @@ class Explorer:
 # What is shown
 
 
-@dataclass(frozen=True)
-class Ends:
+class Ends(Record):
     """Queries at both ends, by their places: the hardest and easiest, the most won and the most lost."""
 
     hardest: tuple[int, ...]

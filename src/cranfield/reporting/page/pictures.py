@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from cranfield.base import Record
 from cranfield.errors import CranfieldError
 from cranfield.reporting.catalogue import weights_of
 from cranfield.reporting.page.context import Material
@@ -18,8 +18,7 @@ MEASURES = 6  # that have a panel in the picture of means
 FEWEST = 3  # systems that are worth an average rank, or a correlation
 
 
-@dataclass(frozen=True, eq=False)
-class Picture:
+class Picture(Record, eq=False):
     """A picture with the name of its kind; `has_systems` if it shows systems, of which some can be hidden."""
 
     kind: str
@@ -38,8 +37,7 @@ class Picture:
         return {key: part for key, part in self.plot.spec.items() if key not in ("$schema", "title", "config")}
 
 
-@dataclass(frozen=True)
-class Pictures:
+class Pictures(Record):
     """All that could be drawn, and why others could not."""
 
     drawn: tuple[Picture, ...]

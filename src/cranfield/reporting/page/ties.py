@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
+from cranfield.base import replace
 from cranfield.evaluation import average
 from cranfield.joining import JudgedRun
 from cranfield.reporting.page.context import Material

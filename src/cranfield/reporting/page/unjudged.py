@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import Record, counted
 from cranfield.data import Run
 from cranfield.evaluation import SAMPLES, Completions, RunScores, Sampling, average, possible_grades
 from cranfield.joining import judge
@@ -22,8 +21,7 @@ DEPTHS = (5, 10, 20, 50, 100)
 BOUNDED = 10_000  # values whose bounds are looked for: more would take minutes
 
 
-@dataclass(frozen=True)
-class Range:
+class Range(Record):
     """How low and how high unjudged documents could make a mean; if outer, it may not reach that far."""
 
     low: float

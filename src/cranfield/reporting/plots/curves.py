@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import Record, counted
 from cranfield.data import Floats
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.evaluation import Scores
@@ -109,8 +108,7 @@ def precision_curves(scores: Scores, points: Sequence[float | Fraction]) -> Floa
     return np.array([spread(scores, run, of_hits(run, curve)) for run in scores.runs])
 
 
-@dataclass(frozen=True, eq=False)
-class _Curves:
+class _Curves(Record, eq=False):
     """Mean curves, and what is behind them."""
 
     systems: list[str]

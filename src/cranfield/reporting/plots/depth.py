@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, listed
+from cranfield.base import counted, listed, replace
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError
 from cranfield.evaluation import Scores
@@ -126,12 +125,12 @@ def _with_cutoff(scores: Scores, measure: str | Measure) -> Measure:
 
 
 def _at_k(measure: Measure) -> str:
-    return shown(str(replace(measure, cutoff=1))).removesuffix("@1") + "@k"  # type: ignore[call-arg]
+    return shown(str(replace(measure, cutoff=1))).removesuffix("@1") + "@k"
 
 
 def _over_k(scores: Scores, measure: Measure, ks: Sequence[int]) -> Floats:
     """The mean of each system at each cutoff."""
-    cut = [replace(measure, cutoff=k) for k in ks]  # type: ignore[call-arg]
+    cut = [replace(measure, cutoff=k) for k in ks]
     table = []
     for run in scores.runs:
         values = of_hits(run, lambda judged: np.array([measured(one, judged) for one in cut]))

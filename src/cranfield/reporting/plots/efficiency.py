@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
-from cranfield.base import counted
+from cranfield.base import Record, counted
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import Scores
 from cranfield.lab import PERCENTILES
@@ -117,8 +116,7 @@ def _sizes_said(points: Sequence[Point]) -> str:
     return f" {told_by}{f'; hollow: not known ({several(unknown)})' if unknown else ''}."
 
 
-@dataclass(frozen=True, eq=False)
-class _Drawn:
+class _Drawn(Record, eq=False):
     """The parts of the picture."""
 
     front: Front

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import Record, counted
 from cranfield.data import Floats
 from cranfield.errors import EvaluationError
 from cranfield.evaluation import Scores
@@ -47,8 +46,7 @@ BARS = 400  # topics with a bar each; of more, neighbours are put together
 EQUAL = 1e-9  # a smaller difference is none
 
 
-@dataclass(frozen=True, eq=False)
-class Pair:
+class Pair(Record, eq=False):
     """A system and the baseline on the topics that both have, from the largest gain to the largest loss."""
 
     system: str
@@ -83,8 +81,7 @@ class Pair:
         return f"{better}, worse on {self.losses:,}" + (f", the same on {same:,}" if same else "")
 
 
-@dataclass(frozen=True, eq=False)
-class Pairs:
+class Pairs(Record, eq=False):
     """Every system against the baseline."""
 
     column: Column

@@ -9,11 +9,11 @@ import os
 import re
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cranfield.base import Record
 from cranfield.errors import CranfieldError, MissingExtra
 from cranfield.io import without_compression, writing
 from cranfield.reporting.plots.theme import CONFIG, DARK, FONT, GROUND, WIDTH, wrapped
@@ -23,8 +23,7 @@ MIME = "application/vnd.vegalite.v5+json"
 DPI = 300
 
 
-@dataclass(frozen=True, eq=False)
-class Plot:
+class Plot(Record, eq=False):
     """A picture, with a title that says the finding and a sentence for those who cannot see it."""
 
     title: str

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import listed
+from cranfield.base import Record, listed
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import TOP, RunScores, Scores, average
@@ -125,8 +124,7 @@ def distinct(texts: Sequence[str]) -> list[str]:
     return list(found)
 
 
-@dataclass(frozen=True, eq=False)
-class Column:
+class Column(Record, eq=False):
     """A measure of a picture: its name, what it is, and a row of values for each system, a column for each query."""
 
     label: str

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from cranfield.base import Record
 from cranfield.errors import CranfieldError
 
 INK, QUIET, LINE, GRID, GROUND = "#1c1e21", "#5b6168", "#9aa0a6", "#e6e8eb", "#ffffff"
@@ -117,8 +117,7 @@ DARK = "@media screen and (prefers-color-scheme: dark) {{ svg.marks {{ {ground} 
 )
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(Record):
     """How a system is drawn."""
 
     colour: str
@@ -126,8 +125,7 @@ class Style:
     shape: str
 
 
-@dataclass(frozen=True)
-class Palette:
+class Palette(Record):
     """The colour, dash and marker of each system, the same in all pictures that are given the same palette.
 
     >>> palette = Palette(("bm25", "lm"))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
+from cranfield.base import as_dict
 from cranfield.data import Origin
 from cranfield.pooling import Contribution, Diagnosis, Effect, LeftOut, Standing, TopicPool
 from cranfield.reporting.pool_page.findings import findings
@@ -36,7 +36,7 @@ def content(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> dict[str,
         "runs": [_run(diagnosis, r, one) for r, one in enumerate(diagnosis.runs)],
         "groups": [_contribution(one) for one in diagnosis.groups],
         "overlap": {"runs": list(pooled.names), "jaccard": diagnosis.overlap.tolist()},
-        "bounds": [asdict(bound) for bound in diagnosis.bounds],
+        "bounds": [as_dict(bound) for bound in diagnosis.bounds],
         "leave_one_out": _leave_one_out(diagnosis),
         "budgets": _budgets(diagnosis),
         "new_relevant": _new_relevant(diagnosis),
@@ -76,7 +76,7 @@ def _run(diagnosis: Diagnosis, r: int, one: Contribution) -> dict[str, Any]:
 
 
 def _contribution(one: Contribution) -> dict[str, Any]:
-    return {**asdict(one), "runs": list(one.runs)}
+    return {**as_dict(one), "runs": list(one.runs)}
 
 
 def _leave_one_out(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -107,7 +107,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
         "measure": effect.measure,
         "changes": [
             {
-                **asdict(change),
+                **as_dict(change),
                 "delta": change.delta,
                 "delta_percent": change.percent,
                 "delta_rank": change.delta_rank,
@@ -116,12 +116,12 @@ def _effect(effect: Effect) -> dict[str, Any]:
         ],
         "tau": effect.tau,
         "tau_ap": effect.tau_ap,
-        "significant_pairs": {**asdict(effect.flips), "flipped": effect.flips.flipped},
+        "significant_pairs": {**as_dict(effect.flips), "flipped": effect.flips.flipped},
     }
 
 
 def _standing(standing: Standing) -> dict[str, Any]:
-    return {**asdict(standing), "worst": {**asdict(standing.worst), "delta": standing.worst.delta}}
+    return {**as_dict(standing), "worst": {**as_dict(standing.worst), "delta": standing.worst.delta}}
 
 
 def _budgets(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -139,11 +139,11 @@ def _budgets(diagnosis: Diagnosis) -> dict[str, Any]:
                         "depth": point.depth,
                         "judgments": point.judgments,
                         "relevant": point.relevant,
-                        "measures": [asdict(one) for one in point.fidelity],
+                        "measures": [as_dict(one) for one in point.fidelity],
                     }
                     for point in curve.points
                 ],
-                "relevant_found": [asdict(one) for one in curve.found],
+                "relevant_found": [as_dict(one) for one in curve.found],
             }
             for curve in found.curves
         ],

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
-from cranfield.base import counted, listed
+from cranfield.base import Record, counted, listed
 from cranfield.pooling import Bound, Contribution, Diagnosis, Standing
 from cranfield.reporting.page.summary import percent
 from cranfield.reporting.plots.plot_data import number, signed
@@ -14,8 +13,7 @@ from cranfield.reporting.plots.pool_curves import ENOUGH, enough_from
 TOP = 10  # ranks of which it is told how much is judged
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(Record):
     """A sentence or two, and what they are about."""
 
     about: str

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cranfield.annotation import JudgingError, JudgmentLog, export_qrels
-from cranfield.base import DEFAULT_MEASURES, entity, id_bytes, record
+from cranfield.base import DEFAULT_MEASURES, Record, id_bytes
 from cranfield.data import Document, Qrels, Topic
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation import distinct_names
@@ -30,8 +30,7 @@ class Shelf(Protocol):
     def get(self, doc: str) -> Document | None: ...
 
 
-@record
-class System:
+class System(Record):
     """A run by the name of its system: where it is, and the digest of its content."""
 
     name: str
@@ -40,8 +39,7 @@ class System:
     digest: str
 
 
-@entity
-class Explored:
+class Explored(Record, eq=False):
     """One collection with everything that is known of it; equal tags mean equal contents."""
 
     tag: str

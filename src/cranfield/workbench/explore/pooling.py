@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import cores, counted, in_parallel
+from cranfield.base import as_dict, cores, counted, in_parallel, replace
 from cranfield.data import Run
 from cranfield.io import read_run
 from cranfield.joining import NOTHING, Joiner, JudgedRun, is_streamable, judge
@@ -146,7 +145,7 @@ def _told(
             "outside": sum(topic.outside for topic in topics),
         },
         "runs": [
-            asdict(one)
+            as_dict(one)
             | {
                 "is_pooled": pooled.pooled[r],
                 "judged_at": [shares[k][r] for k in shares],
@@ -155,7 +154,7 @@ def _told(
             for r, one in enumerate(contributions)
         ],
         "topics": [
-            asdict(topic)
+            as_dict(topic)
             | {"share": topic.share, "has_none": topic.has_none, "has_many": topic.has_many, "grades": None}
             for topic in topics
         ],
@@ -280,7 +279,7 @@ def _left_out(side: LeftOut, labels: Sequence[str]) -> list[Row]:
 
 
 def _standing(one: Standing) -> Row:
-    return asdict(one) | {"worst": asdict(one.worst) | {"delta": one.worst.delta}}
+    return {**as_dict(one), "worst": as_dict(one.worst) | {"delta": one.worst.delta}}
 
 
 def _findings(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import id_bytes, record
+from cranfield.base import Record, id_bytes
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.io import PlainRun, writing
 from cranfield.joining import Joining, judge
@@ -24,8 +24,7 @@ OPEN = 8  # files that are open at a time: what is read of them counts as memory
 BY_GRADE = ("best", "worst")  # rules for ties that look at judgments
 
 
-@record
-class Retrieved:
+class Retrieved(Record):
     """A document in a ranking."""
 
     query: str

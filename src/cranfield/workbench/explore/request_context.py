@@ -7,13 +7,12 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from starlette.requests import Request
 
-from cranfield.base import cores, in_parallel
+from cranfield.base import cores, in_parallel, replace
 from cranfield.data import Document, Qrels, Topic
 from cranfield.evaluation import Scores
 from cranfield.io import read_plain_run, read_run

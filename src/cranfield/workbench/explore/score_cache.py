@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import cores, in_parallel, record
+from cranfield.base import Record, cores, in_parallel, replace
 from cranfield.data import Origin, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Evaluator, RunScores, Scores
@@ -39,8 +38,7 @@ _COLUMNS = (
 )
 
 
-@record
-class Board:
+class Board(Record):
     """The scores of the systems that could be evaluated, and why others could not."""
 
     scores: Scores

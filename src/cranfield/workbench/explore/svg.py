@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from cranfield.base import record
+from cranfield.base import Record
 from cranfield.reporting import Column, number, shown, signed
 
 LEVELS = 10  # shades of grades that the style sheet has
@@ -14,8 +14,7 @@ MOST_BARS = 600  # more are left out in the middle
 MOST_POINTS = 3_000
 
 
-@record
-class Scale:
+class Scale(Record):
     """A straight line from values to places.
 
     >>> Scale(0.0, 1.0, 0.0, 200.0).at(0.25)
@@ -60,8 +59,7 @@ def reach(col: Column, values: Iterable[float] = ()) -> tuple[float, float]:
     return float(low), float(high)
 
 
-@record
-class Whisker:
+class Whisker(Record):
     """A mean with its interval."""
 
     at: float

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from cranfield.base import natural_order, record
+from cranfield.base import Record, natural_order
 from cranfield.workbench.params import Asked, bad
 
 MOST = 1000  # rows of a page
@@ -16,8 +16,7 @@ Row = dict[str, Any]
 Key = Callable[[Row], Any]
 
 
-@record
-class Heading:
+class Heading(Record):
     """A column of a table: what it sorts by, and which way first."""
 
     name: str

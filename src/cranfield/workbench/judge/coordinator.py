@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from typing import Any
 
 from starlette.exceptions import HTTPException
@@ -23,6 +22,7 @@ from cranfield.annotation import (
     shown_guidelines,
     unassign,
 )
+from cranfield.base import replace
 from cranfield.errors import InputError
 from cranfield.reporting import plan_notes
 from cranfield.stats import TITLES

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -25,6 +24,7 @@ from cranfield.annotation import (
     open_database,
     read_scale,
 )
+from cranfield.base import replace
 from cranfield.data import Document, Topic
 from cranfield.errors import InputError
 from cranfield.experiment import Adaptive, Collection, Workspace

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from cranfield.base import Record
 from cranfield.data import Floats, Qrels, Run
 from cranfield.evaluation.tools.trec_eval.arguments import Options, read_arguments
 from cranfield.evaluation.tools.trec_eval.joining import Topics, first_problem, join, labelled
@@ -78,8 +78,7 @@ def _prepared(options: Options, notes: _Notes) -> Evaluation:
     return Evaluation(options, notes, qrels, run, tag, zscores, wanted(options, notes))
 
 
-@dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Record, eq=False):
     """Everything that is needed to print."""
 
     options: Options

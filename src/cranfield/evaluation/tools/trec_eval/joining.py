@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cranfield.base import id_bytes
+from cranfield.base import Record, id_bytes, replace
 from cranfield.data import Qrels, Run
 from cranfield.evaluation.tools.trec_eval.arguments import Options
 from cranfield.evaluation.tools.trec_eval.outcome import ABORT, Stop, crash
@@ -24,8 +23,7 @@ _WRONG_FORMAT = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Topics:
+class Topics(Record, eq=False):
     """Topics in the order of their bytes, with all that was retrieved for each up to the limit (-M)."""
 
     queries: tuple[str, ...]
@@ -38,8 +36,7 @@ class Topics:
         return len(self.queries)
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(Record):
     """The topic that cannot be evaluated, and what trec_eval says."""
 
     topic: int

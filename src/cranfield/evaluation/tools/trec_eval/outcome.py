@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from cranfield.base import Record
 
 CRASH, ABORT = 139, 134  # what a shell reports of a program ended by a segmentation fault, or by itself
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Record):
     """What was printed, and how it ended; `help_for` names the measures that help is asked about, None for none."""
 
     out: str = ""

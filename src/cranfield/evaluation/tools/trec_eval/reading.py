@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.base import id_bytes
+from cranfield.base import Record, id_bytes
 from cranfield.data import Qrels, Run
 from cranfield.evaluation.tools.trec_eval.numbers import atof, atol
 from cranfield.evaluation.tools.trec_eval.outcome import Stop, crash
@@ -29,8 +28,7 @@ _NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class Reader:
+class Reader(Record):
     """How to read: as which version, repaired or not, and whom to tell of a repair."""
 
     version: int

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
+from cranfield.base import Record, fields, replace
 from cranfield.data import Floats, Ints
 from cranfield.evaluation.tools.trec_eval.arguments import Options
 from cranfield.evaluation.tools.trec_eval.numbers import atof, atol
@@ -49,8 +48,7 @@ from cranfield.measures import (
 REPEATED = "the parameters of every -m {name}.… are used; trec_eval uses the first only"
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(Record):
     """One line of output: the family it belongs to, its printed name, and the measure; relstring has a length only."""
 
     family: str
@@ -108,11 +106,11 @@ def _measure(name: str, parameters: Any, options: Options) -> Measure:
     if FAMILIES[name].judgments == "qrels_jg":
         # the list is condensed for each group of judgments
         changes["judged_only"] = options.judged_only
-    measure = dataclasses.replace(measure, **changes)
+    measure = replace(measure, **changes)
     if type(measure) in _PAIRED and isinstance(getattr(measure, "gain", None), Mapping):
         pairs = [(int(level), gain) for level, gain in parameters if level != "p"]
-        fields = {f.name: getattr(measure, f.name) for f in dataclasses.fields(measure)}
-        return _PAIRED[type(measure)](**{**fields, "gain": PairedGains(pairs, exact=not options.strict)})
+        values = {f.name: getattr(measure, f.name) for f in fields(measure)}
+        return _PAIRED[type(measure)](**{**values, "gain": PairedGains(pairs, exact=not options.strict)})
     return measure
 
 
@@ -354,7 +352,7 @@ def as_trec_eval_sorts(measure: Measure) -> Measure | None:
     gain = getattr(measure, "gain", None)
     if not isinstance(gain, PairedGains) or not gain.exact:
         return None
-    return dataclasses.replace(measure, gain=PairedGains(gain.pairs, exact=False))
+    return replace(measure, gain=PairedGains(gain.pairs, exact=False))
 
 
 def best_gains(gain: PairedGains, grades: Floats) -> Floats:
