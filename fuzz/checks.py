@@ -14,7 +14,7 @@ sys.modules["cranfield.base._core"] = core
 import numpy as np  # noqa: E402
 from _harness import call, sealed  # noqa: E402
 
-from cranfield.base import fields
+from cranfield.base import fields  # noqa: E402
 from cranfield.joining.join import Hits, Joining  # noqa: E402
 from cranfield.joining.parallel import Part  # noqa: E402
 from cranfield.joining.streaming import _in_order, _with_groups  # noqa: E402
