@@ -18,7 +18,7 @@ from cranfield.base.options import (
 )
 from cranfield.base.records import Record, as_dict, field_names, fields, replace
 from cranfield.base.student_t import t_quantile
-from cranfield.base.text import counted, listed
+from cranfield.base.text import counted, listed, suggest
 from cranfield.base.threads import cores, in_parallel
 
 __all__ = [
@@ -49,5 +49,6 @@ __all__ = [
     "natural_order",
     "Record",
     "shown",
+    "suggest",
     "t_quantile",
 ]

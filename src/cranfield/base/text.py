@@ -23,3 +23,16 @@ def listed(ids: Iterable[str], most: int = 5) -> str:
     all_ids = list(ids)
     shown = ", ".join(repr(one) for one in all_ids[:most])
     return shown if len(all_ids) <= most else f"{shown} and {len(all_ids) - most:,} more"
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """The known name nearest to a wrong one, as a sentence to append to an error; empty if none is near.
+
+    >>> suggest("ndgc", ["nDCG", "AP"]), suggest("x", ["nDCG", "AP"])
+    (' Did you mean nDCG?', '')
+    """
+    from difflib import get_close_matches  # only for an error
+
+    spellings = {spelling.lower(): spelling for spelling in known}
+    near = get_close_matches(name.lower(), spellings, 1)
+    return f" Did you mean {spellings[near[0]]}?" if near else ""

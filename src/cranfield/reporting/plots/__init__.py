@@ -12,6 +12,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from cranfield.base import suggest
 from cranfield.errors import CranfieldError
 
 if TYPE_CHECKING:
@@ -83,11 +84,7 @@ def function_of(kind: str) -> Any:
     'critical_difference'
     """
     if kind not in KINDS:
-        import difflib
-
-        near = difflib.get_close_matches(kind, KINDS, n=1)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise CranfieldError(f"no kind of picture is called {kind!r}.{hint} There are {', '.join(KINDS)}.")
+        raise CranfieldError(f"unknown kind of plot {kind!r}.{suggest(kind, KINDS)} Choose from {', '.join(KINDS)}.")
     return __getattr__(kind.replace("-", "_"))
 
 
