@@ -1,9 +1,29 @@
-"""What tests share."""
+"""What tests share: servers that are started once for each process, and markers for what a test needs."""
+
+from __future__ import annotations
 
 import os
+import shutil
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from tests.lab import servers
+from tests.waiting import TIMEOUT
+
+MARKERS = {"postgres": "postgres", "chromium": "browser", "spark": "spark", "ranx": "ranx"}
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures they use."""
+    for item in items:
+        for fixture in MARKERS.keys() & set(getattr(item, "fixturenames", ())):
+            item.add_marker(MARKERS[fixture])
 
 
 @pytest.fixture
@@ -13,3 +33,44 @@ def shared_data() -> Path:
     if not folder:
         pytest.skip("CRANFIELD_TEST_DATA is not set")
     return Path(folder)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The URL of a PostgreSQL server; tests make schemas, tables or databases of their own in it."""
+    pytest.importorskip("psycopg")
+    with ExitStack() as stack:
+        try:
+            place = stack.enter_context(servers.postgres())
+        except servers.NoPostgres as error:
+            pytest.skip(str(error))
+        yield f"postgresql://lab:s3cret@{place}/postgres"
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A real browser, without a window."""
+    api = pytest.importorskip("playwright.sync_api")
+    program = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    if program is None:
+        pytest.skip("chromium is not installed")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        new_context = browser.new_context
+
+        def patient_context(**options: Any) -> Any:
+            context = new_context(**options)
+            context.set_default_timeout(1000 * TIMEOUT)
+            return context
+
+        browser.new_context = patient_context
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def ranx() -> Any:
+    """ranx, which compiles itself with numba for minutes when it is first used."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("ranx")

@@ -27,6 +27,7 @@ import cranfield
 from cranfield.base.options import QRELS_FORMATS, RUN_FORMATS, Missing, RankBy, ScoreType, Ties
 from cranfield.cli import commands
 from cranfield.measures import all_measures
+from tests.spark.spark_frames import require_spark
 from tests.waiting import TIMEOUT
 
 ROOT = Path(__file__).parent.parent
@@ -92,13 +93,11 @@ def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def require_java(page: Path) -> None:
-    """Leave a page out that needs Java and finds none."""
-    if "<!-- needs java -->" in page.read_text():
-        pytest.importorskip("pyspark")
-        home = os.environ.get("JAVA_HOME")
-        if shutil.which("java", path=os.path.join(home, "bin") if home else None) is None:
-            pytest.skip("there is no Java")
+def needs_spark(page: Path) -> bool:
+    return "<!-- needs java -->" in page.read_text()
+
+
+PAGES_RUN = [pytest.param(page, marks=pytest.mark.spark if needs_spark(page) else (), id=page.name) for page in PAGES]
 
 
 def matches(actual: str, shown: str) -> bool:
@@ -108,9 +107,10 @@ def matches(actual: str, shown: str) -> bool:
     return re.fullmatch(pattern.replace("…", ".*"), actual) is not None
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES_RUN)
 def test_commands_of_the_docs_print_what_they_show(page: Path, example: Path) -> None:
-    require_java(page)
+    if needs_spark(page):
+        require_spark()
     for block in blocks(page):
         if block.file:
             Path(block.file).write_text(block.body)
@@ -131,9 +131,10 @@ def run_commands(block: Block, page: Path) -> None:
             assert matches(done.stdout, command.output), f"{where}\nwhere the page has\n{command.output}"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES_RUN)
 def test_python_of_the_docs_prints_what_it_shows(page: Path, example: Path) -> None:
-    require_java(page)
+    if needs_spark(page):
+        require_spark()
     here = blocks(page)
     printed = iter(run_python(page, [block for block in here if block.kind == "python"]))
     for block, after in zip(here, [*here[1:], None], strict=True):

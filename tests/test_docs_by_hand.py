@@ -18,7 +18,7 @@ import sys
 import tomllib
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -92,7 +92,13 @@ def takes(pattern: str) -> Callable[[Recipe], Recipe]:
     return keep
 
 
-@pytest.mark.parametrize("command", MARKED, ids=str)
+def needs(command: ByHand) -> Any:
+    return pytest.mark.postgres if "postgresql:" in command.call else ()
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(command, marks=needs(command), id=str(command)) for command in MARKED]
+)
 def test_commands_marked_as_not_run_do_what_the_page_says(
     command: ByHand, folder: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -423,24 +429,20 @@ def an_index_of_elasticsearch_is_searched(command: ByHand, request: pytest.Fixtu
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[str]:
+def database(postgres: str) -> str:
     """Host and port of PostgreSQL with the databases of docs/engines.md, one of which has a table of somebody."""
-    psycopg: Any = pytest.importorskip("psycopg")
-    with ExitStack() as stack:
-        try:
-            place = stack.enter_context(servers.postgres())
-        except servers.NoPostgres as error:
-            pytest.skip(str(error))
-        url = f"postgresql://lab:s3cret@{place}"
-        with psycopg.connect(f"{url}/postgres", autocommit=True) as server:
-            for name in ("lab", "shop"):
-                server.execute(f"CREATE DATABASE {name}")
-        with psycopg.connect(f"{url}/shop") as shop:
-            shop.execute("CREATE TABLE public.items (sku text PRIMARY KEY, price int, tsv tsvector)")
-            for document in read_documents(EXAMPLE / "documents.jsonl"):
-                row = (document.id, f"{document.title} {document.text}")
-                shop.execute("INSERT INTO public.items VALUES (%s, 5, to_tsvector('english', %s))", row)
-        yield place
+    import psycopg
+
+    url = postgres.removesuffix("/postgres")
+    with psycopg.connect(postgres, autocommit=True) as server:
+        for name in ("lab", "shop"):
+            server.execute(f"CREATE DATABASE {name}")
+    with psycopg.connect(f"{url}/shop") as shop:
+        shop.execute("CREATE TABLE public.items (sku text PRIMARY KEY, price int, tsv tsvector)")
+        for document in read_documents(EXAMPLE / "documents.jsonl"):
+            row = (document.id, f"{document.title} {document.text}")
+            shop.execute("INSERT INTO public.items VALUES (%s, 5, to_tsvector('english', %s))", row)
+    return url.rpartition("@")[2]
 
 
 @takes("cranfield index documents.jsonl --engine 'postgresql:")

@@ -3,29 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from cranfield.annotation import Desk, JudgmentLog, Settings, open_log
-from tests.lab import servers
+
+DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 
 
-@pytest.fixture(scope="session")
-def postgres() -> Iterator[str]:
-    """The URL of a server that is started for these tests."""
-    pytest.importorskip("psycopg")
-    with ExitStack() as stack:
-        try:
-            place = stack.enter_context(servers.postgres())
-        except servers.NoPostgres as error:
-            pytest.skip(str(error))
-        yield f"postgresql://lab:s3cret@{place}/postgres"
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=DATABASES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a new log may be, in either database."""
     if request.param == "sqlite":

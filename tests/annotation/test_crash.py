@@ -14,6 +14,7 @@ import pytest
 
 from cranfield.annotation import Desk, JudgmentLog, Settings, open_log
 from cranfield.annotation.events import state_of
+from tests.annotation.conftest import DATABASES
 from tests.annotation.forks import Forks
 from tests.waiting import wait_until
 
@@ -67,7 +68,7 @@ def killed(forks: Forks, out: Path, place: str, seed: int) -> list[list[str]]:
     return [line.split() for line in whole.decode().splitlines()]
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("database", DATABASES)
 def test_nothing_confirmed_is_lost_and_nothing_is_doubled(
     database: str, tmp_path: Path, request: pytest.FixtureRequest, record_property: Any
 ) -> None:

@@ -146,6 +146,7 @@ def test_a_place_that_cannot_be_opened_is_said_in_a_sentence(tmp_path: Path) -> 
         open_log("mysql://host/x")
 
 
+@pytest.mark.postgres
 def test_a_server_that_is_not_there_is_said_without_the_password() -> None:
     pytest.importorskip("psycopg")
     with pytest.raises(JudgingError, match="cannot be reached") as told:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -113,23 +112,11 @@ def test_a_packet_of_a_log_has_what_is_left_in_the_order_kept_there(tmp_path: Pa
 # In a browser
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    api = pytest.importorskip("playwright.sync_api")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if chromium is None:
-        pytest.skip("there is no chromium")
-    with api.sync_playwright() as playwright:
-        opened = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        yield opened
-        opened.close()
-
-
 class Reader:
     """Somebody with a packet open, who sees what is on the page."""
 
-    def __init__(self, browser: Any, file: Path, **context: Any) -> None:
-        self.context = browser.new_context(accept_downloads=True, **context)
+    def __init__(self, chromium: Any, file: Path, **context: Any) -> None:
+        self.context = chromium.new_context(accept_downloads=True, **context)
         self.file = file
         self.problems: list[str] = []
         self.page = self.open()
@@ -175,9 +162,9 @@ class Reader:
 
 
 @pytest.fixture
-def reader(browser: Any, tmp_path: Path) -> Iterator[Reader]:
+def reader(chromium: Any, tmp_path: Path) -> Iterator[Reader]:
     (tmp_path / "packet.html").write_text(made().html)
-    opened = Reader(browser, tmp_path / "packet.html")
+    opened = Reader(chromium, tmp_path / "packet.html")
     yield opened
     problems = opened.problems
     opened.context.close()
@@ -237,13 +224,13 @@ def test_what_is_exported_is_imported_once(reader: Reader, tmp_path: Path) -> No
         assert sorted(export_qrels(log).qrels.to_dict()["1"].values()) == [1.0, 2.0, 3.0]
 
 
-def test_repeats_of_a_packet_are_known_by_the_log(browser: Any, tmp_path: Path) -> None:
+def test_repeats_of_a_packet_are_known_by_the_log(chromium: Any, tmp_path: Path) -> None:
     with open_log(tmp_path / "log.db") as log:
         log.set_up(Settings(repeats=1.0))
         log.add_pairs({"1": PAIRS["1"]})
         texts = Texts.of(TOPICS, DOCUMENTS, PAIRS["1"])
         (tmp_path / "packet.html").write_text(packet(places_of(log, "Ada"), texts, assessor="Ada").html)
-        reader = Reader(browser, tmp_path / "packet.html")
+        reader = Reader(chromium, tmp_path / "packet.html")
         reader.press(*"2222222222")
         reader.exported()
         import_judgments(log, reader.saved)
@@ -300,12 +287,12 @@ def test_find_highlight_note_and_help(reader: Reader) -> None:
     assert [(event["kind"], event["note"]) for event in events] == [("note", "rather 2 short")]
 
 
-def test_a_grade_goes_to_the_document_on_the_screen_however_long_it_is(browser: Any, tmp_path: Path) -> None:
+def test_a_grade_goes_to_the_document_on_the_screen_however_long_it_is(chromium: Any, tmp_path: Path) -> None:
     long = Document("long", ("tyre tyre lorem ipsum " * 90_000)[:2_000_000] + "Finis", "Long")
     docs = ["d0", "d1", "long", "d2"]
     texts = Texts.of(TOPICS, [*DOCUMENTS, long], docs)
     (tmp_path / "packet.html").write_text(packet(places_by_chance({"1": docs}, "Ada", 1), texts, assessor="Ada").html)
-    reader = Reader(browser, tmp_path / "packet.html")
+    reader = Reader(chromium, tmp_path / "packet.html")
     meant = []
     for grade in (0, 1, 2, 3):
         meant.append((reader.doc, grade))
@@ -334,9 +321,9 @@ def test_two_tabs_lose_nothing(reader: Reader) -> None:
     assert len(events) == 3
 
 
-def test_a_browser_that_keeps_nothing_says_so_and_can_still_export(browser: Any, tmp_path: Path) -> None:
+def test_a_browser_that_keeps_nothing_says_so_and_can_still_export(chromium: Any, tmp_path: Path) -> None:
     (tmp_path / "packet.html").write_text(made().html)
-    reader = Reader(browser, tmp_path / "packet.html")
+    reader = Reader(chromium, tmp_path / "packet.html")
     reader.context.add_init_script("Object.defineProperty(window, 'localStorage', {get() { throw new Error('no'); }});")
     reader.page.reload()
     assert "cannot keep your judgments" in reader.said
@@ -355,11 +342,11 @@ def test_a_browser_that_keeps_nothing_says_so_and_can_still_export(browser: Any,
     reader.context.close()
 
 
-def test_a_packet_for_anybody_asks_for_a_name_and_keeps_an_order_for_it(browser: Any, tmp_path: Path) -> None:
+def test_a_packet_for_anybody_asks_for_a_name_and_keeps_an_order_for_it(chromium: Any, tmp_path: Path) -> None:
     (tmp_path / "packet.html").write_text(made(None).html)
     orders = {}
     for name in ("Zoë", "Bob"):
-        reader = Reader(browser, tmp_path / "packet.html")
+        reader = Reader(chromium, tmp_path / "packet.html")
         assert "8 documents of 2 topics to judge" in reader.page.locator("main").inner_text()
         reader.page.get_by_label("Your name").fill(name)
         reader.press("Enter")
@@ -376,10 +363,10 @@ def test_a_packet_for_anybody_asks_for_a_name_and_keeps_an_order_for_it(browser:
     assert orders["Zoë"] != orders["Bob"]
 
 
-def test_a_packet_works_by_touch_on_a_phone(browser: Any, tmp_path: Path) -> None:
+def test_a_packet_works_by_touch_on_a_phone(chromium: Any, tmp_path: Path) -> None:
     (tmp_path / "packet.html").write_text(made().html)
     reader = Reader(
-        browser, tmp_path / "packet.html", viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True
+        chromium, tmp_path / "packet.html", viewport={"width": 360, "height": 640}, has_touch=True, is_mobile=True
     )
     page = reader.page
     assert page.evaluate("document.documentElement.scrollWidth") == 360
@@ -431,10 +418,10 @@ def test_a_screen_reader_finds_names_roles_and_what_was_saved(reader: Reader) ->
     assert reader.progress == "Document 3 of 5, 3 left"
 
 
-def test_other_grades_have_keys_of_their_own(browser: Any, tmp_path: Path) -> None:
+def test_other_grades_have_keys_of_their_own(chromium: Any, tmp_path: Path) -> None:
     scale = Scale.of([(-2, "Spam", ""), (0, "No", ""), (0.5, "Half", "In part."), (10, "Yes", "")])
     (tmp_path / "packet.html").write_text(made(scale=scale).html)
-    reader = Reader(browser, tmp_path / "packet.html")
+    reader = Reader(chromium, tmp_path / "packet.html")
     reader.press("2", "3", "0", "7")
     _, *events = reader.exported()
     assert [event["grade"] for event in events] == [0.5, 10, -2]

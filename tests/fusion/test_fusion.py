@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
 import random
 from collections.abc import Callable, Iterable
@@ -228,8 +227,7 @@ def all_cases() -> dict[str, Case]:
 @pytest.fixture(scope="session")
 def ranx() -> dict[str, Nested]:
     """What ranx makes of every case."""
-    if importlib.util.find_spec("ranx") is None:
-        pytest.skip("ranx is not installed")
+    pytest.importorskip("ranx")
     cases = all_cases()
     return dict(zip(cases, fused_by_ranx(list(cases.values())), strict=True))
 

@@ -20,7 +20,6 @@ from cranfield.lab.costs import Cost, Indexing
 from cranfield.lab.engines import Options, open_engine
 from cranfield.lab.latency import Latency
 from cranfield.lab.systems_under_test import CONNECTED, FRESH, KEPT, engine_subject, subjects_named
-from tests.lab import servers
 from tests.lab.servers import FakeElastic, Request, Response, serving
 
 DOCUMENTS = [Document(f"d{i}", f"bicycle number {i}", "wheels and lamps " * (i + 1)) for i in range(8)]
@@ -245,25 +244,16 @@ def test_of_a_server_the_size_is_asked_for_and_the_disk_is_not_seen(tmp_path: Pa
         assert "s3cret" not in found.engine and found.engine.startswith("opensearch+http://")
 
 
-def test_postgresql_is_measured_like_any_other(tmp_path: Path) -> None:
-    pytest.importorskip("psycopg")
+def test_postgresql_is_measured_like_any_other(postgres: str, tmp_path: Path) -> None:
     file = tmp_path / "documents.tsv"
     file.write_text("".join(f"{one.id}\t{one.text}\n" for one in DOCUMENTS))
-    try:
-        running = servers.postgres()
-        host = running.__enter__()
-    except servers.NoPostgres as error:
-        pytest.skip(str(error))
-    try:
-        url = f"postgresql://lab:s3cret@{host}/postgres?table=bicycles"
-        indexing = measure_indexing(str(file), DOCUMENTS, engine=url)
-        assert indexing.index_bytes and indexing.version and "s3cret" not in indexing.engine
-        found = bench({"pg": engine_subject("", url)}, QUERIES, QUICK, indexing=indexing)
-        (one,) = found.systems
-        assert (one.kind, one.errors, one.cold_means) == ("postgresql", 0, CONNECTED) and one.index_bytes
-        assert len(found.latencies) == 6 and found.throughputs[1].searches > 0
-    finally:
-        running.__exit__(None, None, None)
+    url = f"{postgres}?table=bicycles"
+    indexing = measure_indexing(str(file), DOCUMENTS, engine=url)
+    assert indexing.index_bytes and indexing.version and "s3cret" not in indexing.engine
+    found = bench({"pg": engine_subject("", url)}, QUERIES, QUICK, indexing=indexing)
+    (one,) = found.systems
+    assert (one.kind, one.errors, one.cold_means) == ("postgresql", 0, CONNECTED) and one.index_bytes
+    assert len(found.latencies) == 6 and found.throughputs[1].searches > 0
 
 
 def test_an_attempt_that_goes_on_is_not_taken_for_a_whole_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

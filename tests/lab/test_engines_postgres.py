@@ -16,7 +16,6 @@ from cranfield.errors import InputError
 from cranfield.lab.engines import EngineError, Options, SearchFailed, open_engine, postgres
 from cranfield.lab.engines.postgres import Postgres
 from cranfield.lab.systems import query_text
-from tests.lab import servers
 
 psycopg: Any = pytest.importorskip("psycopg")
 DOCS = [
@@ -27,15 +26,9 @@ DOCS = [
 ]
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[str]:
-    try:
-        running = servers.postgres()
-        place = running.__enter__()
-    except servers.NoPostgres as error:
-        pytest.skip(str(error))
-    yield f"postgresql://lab:s3cret@{place}/postgres"
-    running.__exit__(None, None, None)
+@pytest.fixture
+def server(postgres: str) -> str:
+    return postgres
 
 
 @pytest.fixture

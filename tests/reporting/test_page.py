@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import html.parser
 import json
-import os
 import re
-import shutil
-import subprocess
 from collections import Counter
 from importlib.util import find_spec
 from pathlib import Path
@@ -43,7 +40,6 @@ from cranfield.reporting.page.unjudged import bounds_of
 from cranfield.reporting.plots import KINDS
 from cranfield.reporting.plots.theme import DARK
 from cranfield.stats.comparison import compare
-from tests.waiting import TIMEOUT
 
 HERE = Path(page_package.__file__).parent
 EXAMPLE = HERE.parents[1] / "example"
@@ -509,34 +505,31 @@ def test_names_have_the_colours_of_pictures_in_the_dark() -> None:
 # In a browser
 
 
-def opened(folder: Path, made: Report, script: str = "") -> tuple[str, list[str]]:
-    """A page as it is once everything is drawn, with the network off, and what the browser complained of."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("chromium is not installed")
-    start = made.html.rindex("</body>")
-    file = folder / "report.html"
-    file.write_text(f"{made.html[:start]}<script>{script}</script>{made.html[start:]}")
-    flags = [
-        "--headless=new",
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-dev-shm-usage",
-        f"--user-data-dir={folder / 'user'}",
-    ]
-    flags += ["--host-resolver-rules=MAP * ~NOTFOUND", "--enable-logging=stderr", "--virtual-time-budget=60000"]
-    done = subprocess.run(
-        [browser, *flags, "--window-size=1280,900", "--dump-dom", file.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        env={**os.environ, "HOME": str(folder)},
-    )
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line]
+def opened(chromium: Any, folder: Path, made: Report, act: str = "", until: str = "true") -> tuple[str, list[str]]:
+    """A page as it is once everything is drawn, with the network off, and what the browser complained of.
+
+    Then something may be done on the page, until a condition holds and everything is drawn again.
+    """
+    made.save(folder / "report.html")
+    context = chromium.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    complaints: list[str] = []
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("pageerror", lambda error: complaints.append(str(error)))
+    page.goto((folder / "report.html").as_uri())
+    page.wait_for_function("() => document.documentElement.dataset.drawn")
+    if act:
+        page.evaluate(f"() => {{ {act} }}")
+        page.wait_for_function(f"() => ({until}) && document.documentElement.dataset.drawn")
+    dom = page.content()
+    context.close()
+    return dom, complaints
 
 
-def test_a_browser_draws_every_picture_offline_without_a_complaint(whole: Report, tmp_path: Path) -> None:
-    dom, complaints = opened(tmp_path, whole)
+def test_a_browser_draws_every_picture_offline_without_a_complaint(
+    chromium: Any, whole: Report, tmp_path: Path
+) -> None:
+    dom, complaints = opened(chromium, tmp_path, whole)
     assert complaints == []
     assert 'data-drawn="all"' in dom
     for kind in KINDS:
@@ -544,12 +537,13 @@ def test_a_browser_draws_every_picture_offline_without_a_complaint(whole: Report
         assert len(re.findall(r"<svg\b", figure)) == 1 and "Save as SVG" in figure
 
 
-def test_a_browser_draws_sixty_systems_and_a_choice_of_them(many: Report, tmp_path: Path) -> None:
-    choose = """addEventListener("load", () => {
+def test_a_browser_draws_sixty_systems_and_a_choice_of_them(chromium: Any, many: Report, tmp_path: Path) -> None:
+    choose = """
       document.querySelectorAll("#systems .boxes input").forEach((box, i) => { box.checked = i < 2 || i === 40; });
       document.querySelector("#systems .boxes input").dispatchEvent(new Event("change"));
-    });"""
-    dom, complaints = opened(tmp_path, many, choose)
+    """
+    chosen = "document.querySelector('#picked').textContent === '3 of 60'"
+    dom, complaints = opened(chromium, tmp_path, many, choose, chosen)
     assert complaints == []
     assert 'data-drawn="all"' in dom and "3 of 60" in dom
     boxes = dom.split('id="figure-boxes"')[1].split("</figure>")[0]
@@ -558,13 +552,14 @@ def test_a_browser_draws_sixty_systems_and_a_choice_of_them(many: Report, tmp_pa
     assert rows.count('hidden=""') == 57
 
 
-def test_a_browser_sorts_tables_and_follows_links_to_topics(whole: Report, tmp_path: Path) -> None:
-    act = """addEventListener("load", () => {
+def test_a_browser_sorts_tables_and_follows_links_to_topics(chromium: Any, whole: Report, tmp_path: Path) -> None:
+    act = """
       const buttons = document.querySelectorAll("#leaderboard-table thead button");
       buttons[1].click(); buttons[1].click();
       location.hash = "#topic=7&system=titles.run&against=lm.run";
-    });"""
-    dom, complaints = opened(tmp_path, whole, act)
+    """
+    followed = "document.querySelector('#explorer').textContent.includes('Topic 7')"
+    dom, complaints = opened(chromium, tmp_path, whole, act, followed)
     assert complaints == []
     rows = dom.split('id="leaderboard-table"')[1].split("</table>")[0]
     names = re.findall(r'<tr data-system="([^"]*)"', rows)
@@ -574,65 +569,68 @@ def test_a_browser_sorts_tables_and_follows_links_to_topics(whole: Report, tmp_p
     assert re.search(r"<h5>titles.run .*<h5>lm.run ", explorer, re.S)
 
 
-def test_a_browser_tells_values_on_hover(whole: Report, tmp_path: Path) -> None:
-    hover = """setTimeout(() => {
+def test_a_browser_tells_values_on_hover(chromium: Any, whole: Report, tmp_path: Path) -> None:
+    hover = """
       const mark = document.querySelector("#figure-heatmap .mark-rect path");
       const box = mark.getBoundingClientRect();
       for (const kind of ["pointerover", "pointermove"]) {
         mark.dispatchEvent(new PointerEvent(kind, {bubbles: true, clientX: box.x + 4, clientY: box.y + 4}));
       }
-    }, 30000);"""
-    dom, complaints = opened(tmp_path, whole, hover)
+    """
+    shown = "document.querySelector('#vg-tooltip-element')?.textContent"
+    dom, complaints = opened(chromium, tmp_path, whole, hover, shown)
     told = re.sub("<[^>]*>", " ", dom.split('id="vg-tooltip-element"')[1])
     assert complaints == [] and re.search(r"Topic +7 +System +lsi\.run +nDCG@10 +0\.8", told)
 
 
-def test_a_browser_shows_hostile_texts_as_texts(tmp_path: Path) -> None:
+def test_a_browser_shows_hostile_texts_as_texts(chromium: Any, tmp_path: Path) -> None:
     qrels = {"q": {f"{EVIL}{d}": d % 2 for d in range(4)}, "r": {EVIL: 1}}
     runs = {
         name: {"q": dict(zip(qrels["q"], scores, strict=True)), "r": {EVIL: 1.0}}
         for name, scores in ((EVIL, [4.0, 3.0, 2.0, 1.0]), ("<img src=x onerror=alert(1)>", [1.0, 2.0, 3.0, 4.0]))
     }
-    dom, complaints = opened(tmp_path, report(evaluate(qrels, runs), documents=[Document(f"{EVIL}0", EVIL)]))
+    dom, complaints = opened(chromium, tmp_path, report(evaluate(qrels, runs), documents=[Document(f"{EVIL}0", EVIL)]))
     assert complaints == [] and 'data-drawn="all"' in dom and "<img" not in dom.split("<script")[0]
 
 
-def test_a_browser_draws_names_that_every_object_of_javascript_has(tmp_path: Path) -> None:
+def test_a_browser_draws_names_that_every_object_of_javascript_has(chromium: Any, tmp_path: Path) -> None:
     names, queries = ["toString", "constructor", "__proto__", "a\u202eb"], ["valueOf", "__proto__", "3"]
     qrels = {query: {"constructor": 1, "b": 0, "c": 2} for query in queries}
     runs = {name: {q: {"constructor": 1.0 + i, "b": 2.5, "c": 3.2} for q in queries} for i, name in enumerate(names)}
     made = report(evaluate(qrels, runs, ["nDCG@10"]), documents=[Document("b", "text of b")])
-    dom, complaints = opened(tmp_path, made)
+    dom, complaints = opened(chromium, tmp_path, made)
     assert complaints == [] and 'data-drawn="all"' in dom
     scatter = dom.split('id="figure-scatter"')[1].split("</figure>")[0].split("<svg", 1)[1]
     assert all(name in scatter for name in ("constructor", "__proto__", "a\\u202eb"))
     assert "undefined" not in dom.split('id="explorer"')[1].split("</section>")[0]
 
 
-def test_a_browser_goes_from_topic_to_topic_by_keys_and_unfolds_for_paper(whole: Report, tmp_path: Path) -> None:
-    act = """addEventListener("load", () => {
+def test_a_browser_goes_from_topic_to_topic_by_keys_and_unfolds_for_paper(
+    chromium: Any, whole: Report, tmp_path: Path
+) -> None:
+    act = """
       for (const key of ["n", "n", "p"]) dispatchEvent(new KeyboardEvent("keydown", {key}));
       const folded = () => document.querySelectorAll("#topics details:not([open])").length;
       const counts = [folded()];
       for (const kind of ["beforeprint", "afterprint"]) { dispatchEvent(new Event(kind)); counts.push(folded()); }
       document.body.dataset.seen = `${document.querySelector("#explorer select").selectedIndex} ${counts.join(" ")}`;
-    });"""
-    dom, complaints = opened(tmp_path, whole, act)
+    """
+    dom, complaints = opened(chromium, tmp_path, whole, act)
     seen = re.search('data-seen="([^"]*)"', dom)
     assert complaints == [] and seen is not None
     at, *folded = seen[1].split()
     assert at == "1" and folded == ["10", "0", "10"]
 
 
-def test_a_browser_needs_no_sideways_scrolling_of_the_page(tmp_path: Path) -> None:
+def test_a_browser_needs_no_sideways_scrolling_of_the_page(chromium: Any, tmp_path: Path) -> None:
     long = "x" * 300
     qrels, run = {long: {long: 1, "b": 0}, "2": {"b": 1}}, {long: {long: 1.0, "b": 2.0}, "2": {"b": 1.0}}
     made = report(evaluate(qrels, {long: run, "other": run}, ["nDCG@10"]), topics=[Topic(long, title=long)])
-    wide = """setTimeout(() => {
+    wide = """
       const root = document.documentElement;
       root.dataset.wide = root.scrollWidth > root.clientWidth;
-    }, 30000);"""
-    dom, complaints = opened(tmp_path, made, wide)
+    """
+    dom, complaints = opened(chromium, tmp_path, made, wide)
     assert complaints == [] and 'data-wide="false"' in dom
 
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import shutil
-import subprocess
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -27,7 +24,7 @@ from cranfield.reporting.pool_page import pool_page
 from cranfield.reporting.pool_page.data import content, pool_report_json
 from cranfield.reporting.pool_page.findings import findings
 from cranfield.reporting.pool_page.text import pool_report_text
-from tests.waiting import TIMEOUT
+from tests.reporting.test_page import opened
 
 drawn = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert-python is not installed")
 EXAMPLE = Path(str(files("cranfield") / "example"))
@@ -152,24 +149,12 @@ def test_many_runs_and_topics_make_a_page_that_is_not_too_large() -> None:
 
 
 @drawn
-def test_a_browser_draws_every_picture_offline_without_a_complaint(example: Diagnosis, tmp_path: Path) -> None:
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if browser is None:
-        pytest.skip("chromium is not installed")
-    pool_page(example).save(tmp_path / "pool.html")
-    flags = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
-    flags += [f"--user-data-dir={tmp_path / 'user'}", "--host-resolver-rules=MAP * ~NOTFOUND"]
-    done = subprocess.run(
-        [browser, *flags, "--enable-logging=stderr", "--virtual-time-budget=60000", "--dump-dom"]
-        + [(tmp_path / "pool.html").as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=TIMEOUT,
-        env={**os.environ, "HOME": str(tmp_path)},
-    )
-    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    assert 'data-drawn="all"' in done.stdout
-    assert done.stdout.count("<figure") == done.stdout.count('class="marks"')
+def test_a_browser_draws_every_picture_offline_without_a_complaint(
+    chromium: Any, example: Diagnosis, tmp_path: Path
+) -> None:
+    dom, complaints = opened(chromium, tmp_path, pool_page(example))
+    assert complaints == [] and 'data-drawn="all"' in dom
+    assert dom.count("<figure") == dom.count('class="marks"')
 
 
 def test_a_pool_of_two_groups_is_told_by_group() -> None:

@@ -17,6 +17,7 @@ from cranfield import read_qrels, read_run, write_qrels, write_run
 from cranfield.spark import reading, session
 from tests.spark.spark_frames import require_spark, run_command
 
+pytestmark = pytest.mark.spark
 EXAMPLE = Path(__file__).parents[2] / "src" / "cranfield" / "example"
 
 

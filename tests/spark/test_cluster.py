@@ -22,6 +22,7 @@ from tests.measures.cases import full_case
 from tests.spark.spark_frames import ENVIRONMENT, end_group, local_values, require_spark, run_command
 from tests.waiting import TIMEOUT, wait_until
 
+pytestmark = pytest.mark.spark
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "src" / "cranfield" / "example"
 MEASURES = [kind.plain() for kind in all_measures() if kind.__module__.startswith("cranfield.")]

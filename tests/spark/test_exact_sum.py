@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("pyspark")
+pytestmark = pytest.mark.spark
 
 from cranfield.spark.exact_sum import ExactSum  # noqa: E402
 

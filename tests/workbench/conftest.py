@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 import threading
 import time
@@ -18,7 +17,6 @@ import pytest
 
 from cranfield.experiment.workspace import open_workspace
 from cranfield.workbench.passwords import Cost
-from tests.annotation.conftest import postgres as postgres
 
 NEEDED = ("starlette", "jinja2", "uvicorn", "nh3", "sqlalchemy", "httpx")
 if any(find_spec(name) is None for name in NEEDED):  # a smaller installation
@@ -33,7 +31,6 @@ else:
     from cranfield.workbench.judge.judging_service import Room, open_room
 
 HOST = "http://127.0.0.1:8000"
-CHROMIUM = "/usr/bin/chromium"
 QUICK = Cost(4, 8, 1)
 PASSWORD = "correct horse"
 EVIL = """</script><script>window.hit=1</script><img/src="x"onerror="window.hit=1">{{7*7}}'"<svg/onload=window.hit=1>"""
@@ -170,15 +167,3 @@ def serving(app: Any) -> Iterator[str]:
         yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         server.should_exit = True
         thread.join()
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """A real browser, without a window."""
-    api = pytest.importorskip("playwright.sync_api")
-    if not os.path.exists(CHROMIUM):
-        pytest.skip("there is no chromium")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        yield browser
-        browser.close()

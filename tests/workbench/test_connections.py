@@ -201,26 +201,20 @@ def test_a_page_keeps_what_the_database_could_not_take(chromium: Any, folder: Pa
 
 
 @pytest.fixture
-def restarted() -> Iterator[tuple[str, Any]]:
-    """The URL of a server of its own, and what starts it anew."""
-    psycopg = pytest.importorskip("psycopg")
-    with ExitStack() as stack:
-        try:
-            host = stack.enter_context(servers.postgres())
-        except servers.NoPostgres as error:
-            pytest.skip(str(error))
-        url = f"postgresql://lab:s3cret@{host}/postgres"
-        with psycopg.connect(url) as at:
-            data = at.execute("SHOW data_directory").fetchone()[0]
-        control = shutil.which("pg_ctl") or sorted(glob.glob("/usr/lib/postgresql/*/bin/pg_ctl"))[-1]
+def restarted(postgres: str) -> tuple[str, Any]:
+    """The URL of a server, and what starts it anew."""
+    import psycopg
 
-        def restart(mode: str) -> None:
-            call = [*servers._as_user(), control, "-D", data, "-w", "-m", mode, "-l", f"{data}/log", "restart"]
-            subprocess.run(
-                call, check=True, stdout=subprocess.DEVNULL, stdin=subprocess.DEVNULL, cwd="/", timeout=TIMEOUT
-            )
+    with psycopg.connect(postgres) as at:
+        data = at.execute("SHOW data_directory").fetchone()[0]
+    control = shutil.which("pg_ctl") or sorted(glob.glob("/usr/lib/postgresql/*/bin/pg_ctl"))[-1]
 
-        yield url, restart
+    def restart(mode: str) -> None:
+        call = [*servers._as_user(), control, "-D", data, "-w", "-m", mode, "-l", f"{data}/log", "restart"]
+        null = subprocess.DEVNULL
+        subprocess.run(call, check=True, stdout=null, stdin=null, cwd="/", timeout=TIMEOUT)
+
+    return postgres, restart
 
 
 def test_a_restart_of_postgresql_loses_nothing_doubles_nothing_and_leaves_nothing_behind(

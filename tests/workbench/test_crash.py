@@ -28,6 +28,7 @@ from cranfield.workbench.accounts import Accounts, kept_key
 from cranfield.workbench.app import make_app
 from cranfield.workbench.app_state import Served, Site
 from cranfield.workbench.security import Doors
+from tests.annotation.conftest import DATABASES
 from tests.annotation.forks import Forks
 from tests.waiting import TIMEOUT, wait_until
 from tests.workbench.conftest import PASSWORD, QUICK, client_of, make_folder, room_in, serving, with_token
@@ -189,7 +190,7 @@ def judges_at(server: Server, log: str) -> list[Judge]:
     return found
 
 
-@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+@pytest.mark.parametrize("database", DATABASES)
 def test_a_server_killed_under_load_loses_nothing_and_doubles_nothing(
     database: str, tmp_path: Path, request: pytest.FixtureRequest, record_property: Any
 ) -> None:

@@ -362,7 +362,7 @@ def test_one_row_of_a_document_with_subtopics_counts_in_ir_measures(tmp_path: Pa
     assert ours("ir_measures", str(file), SUBTOPIC_RUN, [name]) == pytest.approx(theirs, abs=6e-6)
 
 
-def test_the_last_row_of_a_document_with_subtopics_counts_in_ranx_and_beir(tmp_path: Path) -> None:
+def test_the_last_row_of_a_document_with_subtopics_counts_in_ranx_and_beir(tmp_path: Path, ranx: Any) -> None:
     file, names = tmp_path / "qrels", ["AP@3", "nDCG@3"]
     file.write_text(SUBTOPIC_ROWS)
     last = {"1": {"a": 0, "b": 1, "c": 2, "d": 1, "e": 1}}
@@ -370,7 +370,6 @@ def test_the_last_row_of_a_document_with_subtopics_counts_in_ranx_and_beir(tmp_p
         assert ours(tool, str(file), SUBTOPIC_RUN, names) == ours(tool, last, SUBTOPIC_RUN, names)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranx = pytest.importorskip("ranx")
         theirs = ranx.evaluate(
             ranx.Qrels.from_file(str(file), kind="trec"), ranx.Run(SUBTOPIC_RUN), ["map@3", "ndcg@3"]
         )
@@ -455,11 +454,10 @@ def test_the_cwl_provider_of_ir_measures_counts_a_repeated_document_twice() -> N
     }
 
 
-def test_exponential_gain_without_a_cutoff_comes_from_ranx_in_ir_measures() -> None:
+def test_exponential_gain_without_a_cutoff_comes_from_ranx_in_ir_measures(ranx: Any) -> None:
     name = "nDCG(dcg='exp-log2')"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        pytest.importorskip("ranx")
         for seed in range(3):
             rng = random.Random(seed)
             qrels = {q: {f"d{i}": rng.choice((-1, 0, 1, 2, 3)) for i in range(9)} for q in "12"}
@@ -619,10 +617,9 @@ RANX_NAMES = {
 
 
 @pytest.mark.parametrize("level", [1, 2])
-def test_ranx_equals_ranx(level: int) -> None:
+def test_ranx_equals_ranx(level: int, ranx: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranx = pytest.importorskip("ranx")
         names = {
             name: theirs for name, theirs in RANX_NAMES.items() if name.partition("(")[0].partition("@")[0] in REGISTRY
         }
@@ -650,11 +647,10 @@ def test_the_relevance_level_concerns_gains_in_ranx_only() -> None:
     assert [note for note in evaluate(qrels, run, ["nDCG"], rel=2).notes if "does not concern" in note]
 
 
-def test_bpref_of_ranx() -> None:
+def test_bpref_of_ranx(ranx: Any) -> None:
     """Negative grades are judgments, and where N is 0 a relevant document found is 1 − 0/0."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranx = pytest.importorskip("ranx")
         qrels = {"1": {"a": 1, "b": 1, "c": -1, "d": 0}, "2": {"a": 1, "b": 1, "c": -1}, "3": {"a": 1, "b": 0, "c": 0}}
         qrels |= {"4": {"a": 1}, "5": {"a": 0}}
         run = {
@@ -673,12 +669,11 @@ def test_bpref_of_ranx() -> None:
     }
 
 
-def test_ranx_gives_bpref_0_to_all_queries_behind_one_with_nothing_relevant() -> None:
+def test_ranx_gives_bpref_0_to_all_queries_behind_one_with_nothing_relevant(ranx: Any) -> None:
     """A division by zero ends its parallel loop without a word; the value of a query is to depend on no other."""
     good, run = {"a": 1, "b": 0}, {"a": 1.0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranx = pytest.importorskip("ranx")
         alone, behind = ranx.Run({"2": run}), ranx.Run({"1": run, "2": run})
         ranx.evaluate(ranx.Qrels({"2": good}), alone, ["bpref"], return_mean=False)
         ranx.evaluate(ranx.Qrels({"1": {"a": 0}, "2": good}), behind, ["bpref"], return_mean=False)
@@ -687,23 +682,21 @@ def test_ranx_gives_bpref_0_to_all_queries_behind_one_with_nothing_relevant() ->
     assert found == {("Bpref", "1"): 0.0, ("Bpref", "2"): 1.0}
 
 
-def test_rbp_of_ranx_with_a_level_and_grades_that_it_cuts() -> None:
+def test_rbp_of_ranx_with_a_level_and_grades_that_it_cuts(ranx: Any) -> None:
     qrels, run = {"q1": {"a": 2, "b": 1, "c": 3}}, {"q1": {"b": 3.0, "a": 2.0, "x": 1.0}}
     scores = ToolEvaluator("ranx", qrels, ["RBP(p=0.5)", "RBP(p=0.5,rel=3)"], rel=2).evaluate(run)
     assert scores.summary()["run"] == {"RBP(p=0.5)": 0.5, "RBP(p=0.5,rel=3)": 0.0}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranx = pytest.importorskip("ranx")
         assert ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), "rbp.50-l2") == 0.5
         cut = ranx.evaluate(ranx.Qrels(FRACTIONS), ranx.Run(FRACTIONS_RUN), "ndcg")
     assert cut == pytest.approx(ours("ranx", FRACTIONS, FRACTIONS_RUN, ["nDCG"])["nDCG", "q1"])
 
 
-def test_ranx_and_the_measures_of_beir_itself_refuse_queries_without_judgments() -> None:
+def test_ranx_and_the_measures_of_beir_itself_refuse_queries_without_judgments(ranx: Any) -> None:
     qrels, run = {"1": {"a": 1}, "2": {"b": 1}}, {"1": {"a": 1.0}, "2": {"x": 1.0}, "3": {"y": 2.0, "z": 1.0}}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        ranx = pytest.importorskip("ranx")
         with pytest.raises(AssertionError):
             ranx.evaluate(ranx.Qrels(qrels), ranx.Run(run), "mrr")
     for tool, names in (("ranx", ["RR"]), ("beir", ["RR@3", "R_cap@3", "Accuracy@3"])):
