@@ -1,36 +1,43 @@
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 BUILD := pyproject.toml setup.py $(wildcard src/core/*.[ch])
+PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test check docs bench soak fuzz clean
+.PHONY: demo test test-all check docs bench soak fuzz clean
 
 demo: .venv/.run
 	@$(BIN)/cranfield demo -o build/demo
 
-test: .venv/.dev
-	@$(BIN)/python -m pytest
+# some minutes; needs neither Java, chromium nor PostgreSQL
+test: .venv/.test
+	@$(PYTEST) -m fast --junitxml build/test.xml
 
-check: .venv/.dev
+# everything, as CI runs it
+test-all: .venv/.all
+	@$(PYTEST) --junitxml build/test-all.xml
+
+check: .venv/.check
 	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports >/dev/null || $(BIN)/lint-imports
 	@$(BIN)/mkdocs build --strict --quiet
+	@$(BIN)/python -m tests.budget
 
-docs: .venv/.dev
+docs: .venv/.check
 	@$(BIN)/mkdocs build --strict --quiet
 	@echo "open site/index.html"
 
 # ours and other tools' time and memory; all workloads take some minutes and 1.2 GB in build/
 WORKLOADS ?= ABCDES
 REPEAT ?= 5
-bench: .venv/.dev
+bench: .venv/.all
 	@$(BIN)/python -m benchmarks --workloads $(WORKLOADS) --repeat $(REPEAT)
 
-# the long forms of the tests: many more random files, runs and mutations
-soak: .venv/.dev
-	@CRANFIELD_SOAK=1 $(BIN)/python -m pytest tests
+# the long forms of tests, in parts of less than an hour: all that this commit has not passed yet, one, or a list of them
+PART ?= all
+soak: .venv/.all
+	@$(BIN)/python -m tests.soak $(PART)
 
 # the compiled core with odd files and dicts, under sanitizers: that many seconds for each target
 FUZZ_SECONDS ?= 60
@@ -40,14 +47,13 @@ fuzz: .venv/.run
 clean:
 	rm -rf .venv site build src/*.egg-info
 
-.venv/.run: $(BUILD)
+# each installs what it needs and no more
+.venv/.run: EXTRAS := lab,plots,web
+.venv/.check: EXTRAS := check
+.venv/.test: EXTRAS := test
+.venv/.all: EXTRAS := test-all
+.venv/.run .venv/.check .venv/.test .venv/.all: $(BUILD)
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(PIP) install --editable '.[lab,plots,web]'
+	@$(BIN)/python -m pip --disable-pip-version-check install --editable '.[$(EXTRAS)]'
 	@$(BIN)/python -m compileall -q src/cranfield
 	@touch $@
-
-.venv/.dev: $(BUILD)
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@$(PIP) install --editable '.[dev,plots]'
-	@$(BIN)/python -m compileall -q src/cranfield
-	@touch $@ .venv/.run

@@ -11,19 +11,30 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
+from tests import soak
 from tests.lab import servers
 from tests.waiting import TIMEOUT
 
-MARKERS = {"postgres": "postgres", "chromium": "browser", "spark": "spark", "ranx": "ranx"}
+MARKERS = {"postgres": "postgres", "chromium": "browser", "site": "docs", "spark": "spark", "ranx": "ranx"}
+NOT_FAST = {*MARKERS.values(), "simulation", "slow"}
+
+settings.load_profile("cranfield")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by the fixtures they use."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark tests by the fixtures they use, and the others as fast; choose those of a part of `make soak`."""
     for item in items:
         for fixture in MARKERS.keys() & set(getattr(item, "fixturenames", ())):
             item.add_marker(MARKERS[fixture])
+        if NOT_FAST.isdisjoint(mark.name for mark in item.iter_markers()):
+            item.add_marker("fast")
+    if soak.SOAK:
+        others = [item for item in items if soak.part_of(item) != soak.PART]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if soak.part_of(item) == soak.PART]
 
 
 @pytest.fixture

@@ -32,6 +32,7 @@ from cranfield.annotation import Desk, open_log
 from tests.annotation.test_screen import Terminal
 from tests.lab import servers
 from tests.lab.test_embeddings import Server
+from tests.soak import PARTS
 from tests.test_docs import NOT_RUN, PAGES, ROOT, Block, blocks, matches
 from tests.waiting import TIMEOUT, wait_until
 
@@ -509,7 +510,7 @@ def with_host(command: ByHand, shown: str, host: str) -> str:
 
 def test_commands_of_other_programs_are_looked_up_and_no_others() -> None:
     others = [command.call for command in LEFT_OUT if not command.is_marked]
-    assert [call for call in others if not re.match(r"make [a-z]+( [A-Z]+=\w+)*$|pip install \S+$", call)] == []
+    assert [call for call in others if not re.match(r"make [a-z-]+( [A-Z]+=\w+)*$|pip install \S+$", call)] == []
 
 
 def written() -> str:
@@ -518,7 +519,7 @@ def written() -> str:
 
 def asked_of_make() -> list[str]:
     """What is given to make on a line of its own or in backquotes."""
-    return sorted({found.strip() for found in re.findall(r"(?:^\$ |`)make ([a-z]+(?: [A-Z]+=\w+)*)", written(), re.M)})
+    return sorted({found.strip() for found in re.findall(r"(?:^\$ |`)make ([a-z-]+(?: [A-Z]+=\w+)*)", written(), re.M)})
 
 
 @pytest.mark.parametrize("asked", asked_of_make())
@@ -531,7 +532,10 @@ def test_what_is_asked_of_make_is_in_the_makefile(asked: str) -> None:
         name, _, value = setting.partition("=")
         usual = re.search(rf"^{name} \?= (\w+)$", makefile, re.M)
         assert usual is not None and f"$({name})" in rule[1]
-        assert value.isdigit() if usual[1].isdigit() else set(value) <= set(usual[1])
+        if name == "PART":
+            assert value in ("list", *PARTS)
+        else:
+            assert value.isdigit() if usual[1].isdigit() else set(value) <= set(usual[1])
 
 
 @pytest.mark.parametrize("asked", sorted(set(re.findall(r"pip install ('[^']+'|[^\s`]+)", written()))))

@@ -28,7 +28,7 @@ def test_the_version_is_said_once() -> None:
 
 def test_all_is_every_extra_but_spark_and_the_developers() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    users = set(extras) - {"all", "spark", "docs", "test", "dev"}
+    users = set(extras) - {"all", "spark", "docs", "check", "test", "test-all", "dev"}
     assert extras["all"] == [f"cranfield[{','.join(sorted(users))}]"]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import time
@@ -16,9 +15,9 @@ from cranfield.annotation import Desk, JudgmentLog, Settings, open_log
 from cranfield.annotation.events import state_of
 from tests.annotation.conftest import DATABASES
 from tests.annotation.forks import Forks
+from tests.soak import SOAK
 from tests.waiting import wait_until
 
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 KILLS = 1000 if SOAK else 10
 GROUPS = 4 if SOAK else 2  # logs of their own, side by side, each with its share of the kills
 JUDGES = 4
@@ -68,6 +67,7 @@ def killed(forks: Forks, out: Path, place: str, seed: int) -> list[list[str]]:
     return [line.split() for line in whole.decode().splitlines()]
 
 
+@pytest.mark.soak("crashes")
 @pytest.mark.parametrize("database", DATABASES)
 def test_nothing_confirmed_is_lost_and_nothing_is_doubled(
     database: str, tmp_path: Path, request: pytest.FixtureRequest, record_property: Any

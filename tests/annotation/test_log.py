@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.annotation import (
@@ -27,6 +27,7 @@ from cranfield.annotation.events import state_of
 from cranfield.annotation.log import wanted_judgments
 from cranfield.errors import InputError
 from tests.annotation.conftest import judge_all, with_pairs
+from tests.soak import examples
 
 
 def event(key: str, kind: str, grade: float | None = None, **more: object) -> Event:
@@ -194,7 +195,7 @@ def test_the_state_of_each_pair_is_what_its_events_come_to(small: JudgmentLog, s
 
 
 @given(before=st.integers(0, 50), n=st.integers(0, 60), share=st.integers(0, 100), judgments=st.integers(1, 3))
-@settings(max_examples=60)
+@examples(60)
 def test_the_share_of_pairs_with_one_more_judgment_is_exact(before: int, n: int, share: int, judgments: int) -> None:
     chosen = Settings(judgments=judgments, overlap=share / 100)
     whole = wanted_judgments(0, before + n, chosen)

@@ -11,6 +11,7 @@ import pytest
 from cranfield.annotation import Desk, Item, JudgmentLog, Settings, open_log
 from cranfield.annotation import assessor_session as desk_module
 from cranfield.base import replace
+from tests.soak import SOAK
 
 HOLD = 100.0
 ACTS = ("next", "judge", "judge", "judge", "cannot", "skip", "undo", "leave", "wait", "add", "plan", "found")
@@ -105,7 +106,8 @@ def held_by_others(log: JudgmentLog, desk: Desk, now: float) -> int:
     return int(log.read(lambda at: at.value(held, desk.assessor, now)))
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.soak("judges")
+@pytest.mark.parametrize("seed", range(1000 if SOAK else 25))
 def test_who_gets_nothing_has_nothing_left_but_what_others_hold_and_all_is_judged_in_the_end(
     tmp_path: Path, clock: Clock, seed: int
 ) -> None:

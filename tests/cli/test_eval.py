@@ -7,7 +7,6 @@ import gzip
 import hashlib
 import io
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -17,8 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Cranfield
-
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
+from tests.soak import SOAK
 
 
 def test_tsv_has_runs_and_measures_in_the_order_asked_for(cranfield: Cranfield, small: Path) -> None:
@@ -301,6 +299,7 @@ def test_files_and_dicts_give_the_same_numbers(example: Path) -> None:
         assert from_files.per_query(name) == from_dicts.per_query(name)
 
 
+@pytest.mark.soak("mutations")
 def test_no_mutation_of_a_file_gives_a_traceback(cranfield: Cranfield, small: Path) -> None:
     rng = random.Random(11)
     originals = {name: (small / name).read_bytes() for name in ("qrels", "one.run")}

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield.base.compiled
+from tests.soak import examples
 
 core = cranfield.base.compiled.core
 if core is None:
@@ -63,7 +64,7 @@ def by_hand(n_docs: int, parts: tuple[Any, ...], asked: tuple[Any, ...], bonus: 
     st.sampled_from([0, 1, 2, 10, 100, 5000]),
     st.booleans(),
 )
-@settings(deadline=None, max_examples=150)
+@examples(150)
 def test_the_core_finds_what_a_plain_loop_finds(
     seed: int, n_docs: int, shares: list[float], depth: int, with_bonus: bool
 ) -> None:

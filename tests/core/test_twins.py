@@ -17,7 +17,7 @@ from typing import Any, get_args
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 import cranfield.base.compiled
@@ -30,6 +30,7 @@ from cranfield import CranfieldError, Evaluator, InputError, read_qrels
 from cranfield.base.options import ScoreType, Ties
 from cranfield.joining.join import Joining
 from cranfield.joining.streaming import join_lines
+from tests.soak import examples
 from tests.waiting import TIMEOUT, wait_until
 
 core = cranfield.base.compiled.core
@@ -47,7 +48,7 @@ MEASURES = ["nDCG@3", "AP", "RR", "P@2", "Bpref", "NumRet", "R@5"]
 SCORES = ["1", "2", "0.5", "-1", "1e-3", "+1.", ".5", "1e308", "5e-324", "0.1", "0.10", "1.0000000001", "-0", "1E2"]
 ODD_SCORES = ["1e400", "nan", "inf", "0x10", "1_0", "", "1e", "--1", "1..2", "٣", "9" * 30, "0." + "1" * 400]
 IDS = ["a", "b", "c", "d", "e", "f9", "é", "x" * 70, "D10", "D9", "#x"]
-MORE = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+MORE = examples(150)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield import EvaluationError, Measure, Qrels, as_qrels, as_run, evaluate, judge, parse_measure
@@ -21,6 +21,7 @@ from cranfield.evaluation.tools.comparison import ToolEvaluator
 from cranfield.evaluation.tools.conventions import TOOLS
 from cranfield.joining.join import Joining
 from cranfield.measures import all_measures
+from tests.soak import examples
 
 Grades = dict[str, float]
 Rows = tuple[tuple[str, str, float], ...]
@@ -111,13 +112,13 @@ def test_bounds_of_every_measure_are_those_of_every_completion(seed, ties):
     assert wrong(MEASURES, random_case(seed, tied=ties != "trec"), ties) == []
 
 
-@settings(max_examples=20, deadline=None, derandomize=True)
+@examples(20)
 @given(seed=st.integers(0, 10**6), ties=st.sampled_from(TIE_RULES))
 def test_bounds_are_those_of_every_completion_of_many_rankings(seed, ties):
     assert wrong(PLAIN, random_case(seed, tied=ties != "trec"), ties) == []
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@examples(40)
 @given(seed=st.integers(0, 10**6), cutoff=st.sampled_from([None, 1, 2, 4, 20]), exponential=st.booleans())
 def test_normalised_gains_have_exact_bounds_whatever_the_number_of_grades(seed, cutoff, exponential):
     gain = {"gain": "exp"} if exponential else {}
@@ -153,7 +154,7 @@ def few_candidates(monkeypatch):
     monkeypatch.setattr(bounds, "MOST_JOINED", 3)
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@examples(40)
 @given(seed=st.integers(0, 10**6), ties=st.sampled_from(("trec", "doc-ascending", "best")))
 def test_what_is_known_of_a_measure_finds_the_extremes_of_longer_lists_too(seed, ties):
     """The same bounds as by every completion, where these may not all be tried."""

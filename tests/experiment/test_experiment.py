@@ -29,9 +29,9 @@ from cranfield.experiment.workspace import open_workspace
 from cranfield.io import read_run
 from cranfield.lab.systems_under_test import function_subject
 from cranfield.pooling.lists import first_documents
+from tests.soak import SOAK
 from tests.waiting import wait_until
 
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 KILLS = 100 if SOAK else 3
 
 TOML = """
@@ -587,6 +587,7 @@ def started(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
+@pytest.mark.soak("crashes")
 def test_killed_at_any_moment_and_run_again_it_ends_in_the_same_files(tmp_path: Path) -> None:
     start = time.monotonic()
     undisturbed = example(tmp_path / "undisturbed")
@@ -618,6 +619,7 @@ def without_engines(found: dict[str, bytes | None]) -> dict[str, bytes | None]:
 MEASURED = re.compile(r"(\.cranfield/stamps/)?(efficiency\.json|latencies\.tsv|summary\.txt|report\.html)")
 
 
+@pytest.mark.soak("crashes")
 def test_killed_while_it_measures_it_ends_in_the_same_files_but_for_what_is_measured(tmp_path: Path) -> None:
     whole = write(tmp_path / "whole", TOML + COSTLY)
     with started(whole) as process:
@@ -638,6 +640,7 @@ def test_killed_while_it_measures_it_ends_in_the_same_files_but_for_what_is_meas
     assert set(states(folder).values()) == {"unchanged"}
 
 
+@pytest.mark.soak("crashes")
 @pytest.mark.parametrize("renames", range(1, 14) if SOAK else (1, 4))
 def test_killed_between_a_stamp_and_its_output_it_ends_in_the_same_files(
     lamps: Path, tmp_path: Path, renames: int

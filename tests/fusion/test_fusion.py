@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.data.collection import Run
@@ -26,6 +26,7 @@ from cranfield.fusion.norms import norm_of
 from cranfield.fusion.recipe import recipe_of
 from cranfield.io import read_run
 from tests.fusion.fusion_oracle import Case, fused_by_ranx
+from tests.soak import examples
 
 Nested = dict[str, dict[str, float]]
 
@@ -580,7 +581,7 @@ RUNS = st.lists(st.dictionaries(st.sampled_from(["1", "2", "10"]), LISTS, max_si
 SYMMETRIC = [name for name, method in METHODS.items() if not method.learn and method.weights != "needed"]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(RUNS, st.sampled_from(SYMMETRIC), st.sampled_from(sorted(NORMS)), st.randoms(use_true_random=False))
 def test_the_order_of_runs_does_not_matter(runs: list[Nested], method: str, norm: str, rng: random.Random) -> None:
     shuffled = runs[:]
@@ -591,7 +592,7 @@ def test_the_order_of_runs_does_not_matter(runs: list[Nested], method: str, norm
     ]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(LISTS, st.sampled_from(SYMMETRIC))
 def test_one_run_keeps_its_order(docs: dict[str, float], method: str) -> None:
     if method == "log_isr":  # the logarithm of one run is 0
@@ -604,7 +605,7 @@ def test_one_run_keeps_its_order(docs: dict[str, float], method: str) -> None:
     assert list(kept.docs) == [before.docs[i] for i in reversed(expected)]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(RUNS, st.sampled_from(sorted(METHODS)), st.sampled_from(sorted(NORMS)))
 def test_every_document_is_there_once_with_a_number(runs: list[Nested], method: str, norm: str) -> None:
     chosen = METHODS[method]
@@ -622,7 +623,7 @@ def test_every_document_is_there_once_with_a_number(runs: list[Nested], method: 
     assert all(np.all(np.diff(made.scores[made.rows_of(i)]) <= 0) for i in range(len(made.queries)))
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.lists(st.permutations("abcdef"), min_size=1, max_size=5))
 def test_no_document_stands_right_below_one_that_a_majority_puts_below_it(lists: list[list[str]]) -> None:
     runs: list[Nested] = [{"q": {doc: -float(i) for i, doc in enumerate(listed)}} for listed in lists]

@@ -17,6 +17,7 @@ from cranfield.data.collection import Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.io import read_qrels, read_run
 from cranfield.validation import check_file, pair_up
+from tests.soak import SOAK
 
 Rows = Run | Qrels
 ROUNDS = 200
@@ -143,11 +144,13 @@ def attack(read: Callable[..., Rows], format: str | None, data: bytes, folder: P
     return survived
 
 
+@pytest.mark.soak("mutations")
 @pytest.mark.parametrize("format", RUNS)
 def test_no_mutation_of_a_run_raises_anything_unforeseen(tmp_path: Path, format: str) -> None:
     assert attack(read_run, format, RUNS[format], tmp_path, ROUNDS) < ROUNDS
 
 
+@pytest.mark.soak("mutations")
 @pytest.mark.parametrize("format", QRELS)
 def test_no_mutation_of_qrels_raises_anything_unforeseen(tmp_path: Path, format: str) -> None:
     assert attack(read_qrels, format, QRELS[format], tmp_path, ROUNDS) < ROUNDS
@@ -177,6 +180,7 @@ def test_no_file_is_too_odd_for_a_qrels_format_named_for_it(tmp_path: Path, form
         read_or_refused(read_qrels, path, format)
 
 
+@pytest.mark.soak("mutations")
 def test_no_mutation_of_any_file_stops_a_check(tmp_path: Path) -> None:
     generator, paths = random.Random(3), (tmp_path / "one", tmp_path / "other")
     for _ in range(3 * ROUNDS):
@@ -191,15 +195,17 @@ def zstd(data: bytes) -> bytes:
     return pytest.importorskip("zstandard").ZstdCompressor(write_checksum=True).compress(data)
 
 
+@pytest.mark.soak("mutations")
 @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress, zstd])
 def test_no_mutation_of_compressed_data_raises_anything_unforeseen(
     tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:
     generator = random.Random(2)
     lines = b"".join(b"q%d Q0 %016x 1 %d t\n" % (i // 9, generator.getrandbits(64), i) for i in range(200))
-    attack(read_run, "trec", pack(lines), tmp_path, 150)
+    attack(read_run, "trec", pack(lines), tmp_path, 3_000 if SOAK else 150)
 
 
+@pytest.mark.soak("mutations")
 @pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
 def test_no_mutation_of_parquet_raises_anything_unforeseen(tmp_path: Path, compression: str) -> None:
     pyarrow = pytest.importorskip("pyarrow")
@@ -211,4 +217,4 @@ def test_no_mutation_of_parquet_raises_anything_unforeseen(tmp_path: Path, compr
     )
     buffer = io.BytesIO()
     parquet.write_table(table, buffer, compression=compression)
-    attack(read_run, "parquet", buffer.getvalue(), tmp_path, 150)
+    attack(read_run, "parquet", buffer.getvalue(), tmp_path, 3_000 if SOAK else 150)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.io import as_run, read_run, write_run
 from cranfield.io.plain_runs import PlainRun, plain_run, read_plain_run
+from tests.soak import examples
 
 IDS = st.text(alphabet="abé/<\udcff\x01", min_size=1, max_size=5)
 SCORES = st.one_of(st.integers(0, 3).map(float), st.floats(-1e6, 1e6, allow_nan=False), st.floats(allow_infinity=False))
@@ -30,7 +31,7 @@ def rows(run: PlainRun) -> list[tuple[str, str, float]]:
     return list(zip(queries, texts, run.scores.tolist(), strict=True))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(RUNS)
 def test_a_plain_run_has_the_lines_that_the_careful_reader_finds(
     tmp_path_factory: pytest.TempPathFactory, lists: dict[str, dict[str, float]]

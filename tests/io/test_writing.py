@@ -15,13 +15,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.data.collection import Qrels, Run
 from cranfield.errors import CranfieldError, FormatError, InputError
 from cranfield.io import read_qrels, read_run, runs_qrels, write_qrels, write_run
 from cranfield.io.files import _compression
+from tests.soak import examples
 
 RUN = Run.from_rows(["q1", "q1", "q2"], ["d1", "d2", "d1"], [1.5, 2.5, 0.1], name="bm25")
 QRELS = Qrels.from_rows(["q1", "q1", "q2"], ["d1", "d2", "d1"], [1, 0, 2.5])
@@ -51,7 +52,7 @@ KINDS = {
     "tsv": (LINE, LINE),
     "parquet": (TEXT, TEXT),
 }
-several = settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+several = examples(60)
 
 
 @pytest.fixture(autouse=True)

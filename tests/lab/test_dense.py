@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.data.collection import Document
@@ -17,6 +17,7 @@ from cranfield.lab.index import build
 from cranfield.lab.models import Postings, TfIdf
 from cranfield.lab.systems import system_named
 from cranfield.lab.vectors import as_vectors, read_vectors
+from tests.soak import examples
 
 
 @pytest.mark.parametrize("block", [1, 50, 1 << 24])
@@ -46,7 +47,7 @@ def test_equal_vectors_have_equal_scores_wherever_they_stand(
         assert scores.tolist() == exact[found].tolist() and len(set(scores.tolist())) <= 4
 
 
-@settings(deadline=None, max_examples=60)
+@examples(60)
 @given(st.data())
 def test_what_is_found_does_not_depend_on_blocks_or_company(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.data.collection import Document
@@ -31,7 +31,6 @@ def by_definition(relevance: list[float], similar: list[list[float]], weight: fl
     return taken
 
 
-@settings(deadline=None)
 @given(st.data())
 def test_the_order_is_that_of_the_definition(data: st.DataObject) -> None:
     n = data.draw(st.integers(1, 9))

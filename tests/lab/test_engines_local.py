@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
 import signal
 import sqlite3
@@ -14,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield import evaluate, read_documents, read_qrels, read_topics
@@ -24,9 +23,9 @@ from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.costs import cost_of
 from cranfield.lab.engines import Engine, Options, SearchFailed, ask_each, engine_url, open_engine, sqlite, tantivy
 from cranfield.lab.systems import query_text
+from tests.soak import SOAK, examples
 from tests.waiting import TIMEOUT
 
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 DOCS = [
     Document("a", "a red bicycle lamp"),
     Document("b\udcff", "bicycle bells \udcff\0 ringing", "Lamps"),
@@ -205,6 +204,7 @@ print(engine.search({"1": "number5 oil3", "2": "lamp oil7"}).to_dict())
 """
 
 
+@pytest.mark.soak("crashes")
 @pytest.mark.parametrize("name", ["tantivy", "sqlite"])
 def test_a_process_that_is_killed_leaves_what_the_next_goes_on_from(name: str, tmp_path: Path) -> None:
     pytest.importorskip("tantivy")
@@ -228,7 +228,7 @@ def test_a_process_that_is_killed_leaves_what_the_next_goes_on_from(name: str, t
     assert not err and found == whole and int(resumed) % 200 == 0
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60)
 @given(query=st.text(max_size=40))
 def test_every_query_is_only_words(engine: Engine, query: str) -> None:
     if engine.size() is None:
@@ -277,6 +277,7 @@ def megabytes(kind: str, n: int, folder: Path) -> int:
     return cost_of(call).memory // 1_000_000
 
 
+@pytest.mark.soak("lab")
 def test_a_million_short_documents_go_through_tantivy_in_bounded_memory(tmp_path: Path) -> None:
     pytest.importorskip("tantivy")
     if SOAK:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.data.collection import Document
@@ -183,7 +183,6 @@ def test_postings_out_of_order_are_said_to_be_damaged() -> None:
 
 
 @given(st.lists(st.integers(0, 9), max_size=400), st.integers(1, 60))
-@settings(deadline=None)
 def test_the_best_are_the_best_and_ties_keep_the_collections_order(values: list[int], depth: int) -> None:
     docs = np.random.default_rng(len(values)).permutation(len(values))
     found, scores = best(docs, np.array(values, dtype=float), depth)

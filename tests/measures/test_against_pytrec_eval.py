@@ -4,11 +4,12 @@ import math
 import random
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cranfield import evaluate
 from tests.measures.pytrec_oracle import Oracle
+from tests.soak import examples
 
 pytest.importorskip("pytrec_eval")
 
@@ -16,7 +17,7 @@ CUTOFFS = "1,2,3,5,10,100"
 CUT = ["map_cut", "ndcg_cut", "P", "recall", "success"]
 PLAIN = ["map", "recip_rank", "Rprec", "ndcg", "set_P", "set_recall", "set_F", "num_ret", "num_rel", "num_rel_ret"]
 MEASURES = [*PLAIN, *(f"{name}.{CUTOFFS}" for name in CUT)]
-THOROUGH = settings(max_examples=120, derandomize=True, deadline=None, database=None)
+THOROUGH = examples(120)
 
 # ids of several lengths, prefixes of each other, capitals before small letters, not all ASCII
 DOCS = ["d1", "d10", "d2", "D1", "d", "doc-0000000001", "é", "z", "0", "00", "日本", "a" * 60, "-", "_", "~"]
@@ -72,22 +73,26 @@ def assert_same(oracle, case, measures, level):
         assert wrong == {}, label
 
 
+@pytest.mark.soak("random")
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_all_measures_agree_where_scores_are_tied(oracle, level):
     THOROUGH(given(collections(FEW_SCORES))(lambda case: assert_same(oracle, case, MEASURES, level)))()
 
 
+@pytest.mark.soak("random")
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_all_measures_agree_where_scores_are_distinct(oracle, level):
     scores = st.floats(-100, 100, width=32)
     THOROUGH(given(collections(scores))(lambda case: assert_same(oracle, case, MEASURES, level)))()
 
 
+@pytest.mark.soak("random")
 @pytest.mark.parametrize("scores", [FLOAT32_TIES, LARGE, st.floats(-1e38, 1e38)], ids=["tied", "large", "any"])
 def test_all_measures_agree_where_scores_only_differ_in_float64(oracle, scores):
     THOROUGH(given(collections(scores))(lambda case: assert_same(oracle, case, MEASURES, 1)))()
 
 
+@pytest.mark.soak("random")
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_bpref_agrees(oracle, level):
     def check(case):

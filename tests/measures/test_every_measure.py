@@ -6,7 +6,6 @@ which of the common properties it does not have, with the reason (`lacks`).
 
 import json
 import math
-import os
 import random
 import re
 from typing import get_args
@@ -21,9 +20,10 @@ from cranfield.measures import Measure, all_measures, parse_measure
 from cranfield.measures.base import REL, Parameter, Property
 from tests.measures.cases import Case, full_case, plain_case
 from tests.measures.rankings import random_case
+from tests.soak import SOAK
 
 RELEVANT_TO_ALL = max(REL.examples)
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
+pytestmark = pytest.mark.soak("measures")
 TIE_RULES = ["trec", "expected", "worst", *(["doc-ascending", "best"] if SOAK else [])]
 
 

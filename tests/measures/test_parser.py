@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import MeasureError
@@ -33,6 +33,7 @@ from cranfield.measures import (
     parse_measure,
     parse_measures,
 )
+from tests.soak import examples
 
 
 @pytest.mark.parametrize(
@@ -254,7 +255,7 @@ PIECES = st.sampled_from(
 LIKE_NAMES = st.tuples(NAMES, st.lists(PIECES, max_size=8).map("".join)).map("".join)
 
 
-@settings(max_examples=600, derandomize=True, deadline=None, database=None)
+@examples(600)
 @given(st.one_of(st.text(max_size=30), LIKE_NAMES, LIKE_NAMES))
 def test_random_text_is_a_measure_or_a_measure_error(text):
     try:

@@ -3,7 +3,7 @@
 import math
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cranfield import Qrels, evaluate, explain
@@ -14,6 +14,8 @@ from tests.measures.pytrec_oracle import Oracle
 from tests.measures.rankings import graded, random_case, ranked, relevant_at, value
 
 # grades by rank b c x f d a e, with x unjudged and f pooled only; g was missed
+from tests.soak import examples
+
 TINY = (
     {"q": {"a": 2, "b": 0, "c": 1, "d": 1, "e": 0, "f": -1, "g": 3}},
     {"q": {"b": 9.0, "c": 8.0, "x": 7.0, "f": 6.0, "a": 5.0, "d": 5.0, "e": 4.0}},
@@ -253,7 +255,7 @@ IN_OTHER_NAMES = {
     **{f"RprecMult@{x / 10}": f"Rprec_mult_{x / 10:.2f}" for x in range(2, 21, 2)},
 }
 DOCS = ["d1", "d10", "d2", "D1", "d", "é", "z", "0", "-", "~", "long-one", "x"]
-THOROUGH = settings(max_examples=150, derandomize=True, deadline=None, database=None)
+THOROUGH = examples(150)
 
 
 @st.composite
@@ -271,6 +273,7 @@ def collections():
     )
 
 
+@pytest.mark.soak("random")
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_values_agree_with_pytrec_eval_query_by_query(level):
     pytest.importorskip("pytrec_eval")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, InputError
@@ -22,6 +22,7 @@ from cranfield.pooling.contributions import (
 )
 from cranfield.pooling.groups import grouped, read_run_groups
 from tests.pooling.depth_3_pool import DEPTH_3, T, judged, listed, runs_of_t
+from tests.soak import examples
 
 DOCS = [f"d{i}" for i in range(12)]
 
@@ -51,7 +52,7 @@ def test_a_depth_that_is_given_is_taken_as_it_is() -> None:
     assert sum(topic.pooled_unjudged for topic in topic_pools(pooled)) == len({"d4", "d5", "d9", "d11"})
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(seed=st.integers(0, 9_999), depth=st.integers(1, 12))
 def test_runs_that_are_joined_already_are_pooled_alike_and_read_only_where_something_is_not_judged(
     seed: int, depth: int
@@ -156,7 +157,7 @@ def test_a_depth_below_one_and_no_runs_are_refused() -> None:
 ORDERS = st.lists(st.permutations(DOCS), min_size=1, max_size=4)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(first=ORDERS, second=ORDERS, depth=st.integers(1, 8), seed=st.integers(0, 99))
 def test_contributions_overlap_and_judged_shares_are_those_of_plain_sets(
     first: list[list[str]], second: list[list[str]], depth: int, seed: int

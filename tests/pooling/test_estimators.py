@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest, hypergeom
 
@@ -14,9 +14,10 @@ from cranfield.errors import CranfieldError
 from cranfield.pooling.estimators import Kind, chapman, power_law, sample_size, sample_size_without_any, share_interval
 
 # Shares
+from tests.soak import examples
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(n=st.integers(1, 400), share=st.floats(0, 1), level=st.sampled_from([0.8, 0.9, 0.95, 0.99]))
 def test_intervals_are_those_of_scipy(n: int, share: float, level: float) -> None:
     found = round(share * n)
@@ -75,7 +76,7 @@ def test_of_a_small_population_fewer_will_do_and_never_more_than_all() -> None:
     assert sample_size(0.05, population=10**9) == n
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(population=st.integers(1, 2_000), missing=st.integers(0, 50), level=st.sampled_from([0.8, 0.95, 0.99]))
 def test_a_sample_without_any_shows_what_the_hypergeometric_distribution_says(
     population: int, missing: int, level: float

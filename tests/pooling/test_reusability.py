@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.leave_one_out import judged_pool, made_up_runs
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau, ttest_rel
 
@@ -26,8 +25,8 @@ from cranfield.stats.correlation import tau_ap
 from cranfield.stats.multiple import adjust
 from cranfield.stats.paired import t_test
 from tests.pooling.depth_3_pool import DEPTH_3, runs_of_t
+from tests.soak import SOAK, examples
 
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 MEASURES = ["nDCG@10", "AP", "Bpref", "RR", "P@10", "AP(judged_only=True)"]
 
 
@@ -135,6 +134,7 @@ def test_leaving_out_the_runs_of_dl19_one_by_one_and_by_group_is_what_naive_reco
         check_against_naive(side, runs, values, told_apart, naive(qrels, runs, tops, members, measures, 2)[1])
 
 
+@pytest.mark.soak("statistics")
 @pytest.mark.parametrize(("runs", "topics", "depth"), [(100, 250, 100) if SOAK else (7, 9, 12)])
 def test_many_runs_are_left_out_as_naive_recomputation_has_it(runs: int, topics: int, depth: int) -> None:
     made = list(made_up_runs(runs, topics, depth, seed=3))
@@ -160,7 +160,7 @@ def test_the_reference_case_falls_as_it_should() -> None:
 ORDERS = st.lists(st.permutations([f"d{i}" for i in range(9)]), min_size=2, max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(first=ORDERS, second=ORDERS, depth=st.integers(1, 6), seed=st.integers(0, 999))
 def test_leaving_out_is_naive_recomputation_on_random_collections(
     first: list[list[str]], second: list[list[str]], depth: int, seed: int
@@ -234,7 +234,7 @@ def test_where_less_is_better_ranks_and_losses_are_turned_round() -> None:
     assert taus(np.array([3.0, 1.0, 2.0]), np.array([3.0, 1.0, 2.5]), -1) == (1.0, 1.0)
 
 
-@settings(max_examples=50, deadline=None)
+@examples(50)
 @given(seed=st.integers(0, 9_999), n=st.integers(1, 12), m=st.integers(2, 6))
 def test_all_pairs_at_once_are_tested_as_one_by_one(seed: int, n: int, m: int) -> None:
     rng = np.random.default_rng(seed)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.io import as_qrels
 from cranfield.qrels_tools.diff import differences
+from tests.soak import examples
 
 OLD = as_qrels({"1": {"a": 0, "b": 1, "c": 2}, "2": {"a": 1}})
 NEW = as_qrels({"1": {"a": 2, "b": 1, "d": 0}, "3": {"a": 1}})
@@ -41,7 +42,7 @@ qrels = st.dictionaries(
 
 
 @given(qrels, qrels)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_way_back_is_the_opposite(old: Any, new: Any) -> None:
     there, back = differences(as_qrels(old), as_qrels(new)), differences(as_qrels(new), as_qrels(old))
     assert (there.moves == back.moves.T).all()

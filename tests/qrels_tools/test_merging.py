@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.data.collection import Qrels
@@ -17,6 +17,8 @@ from cranfield.reporting.judgments import conflicts_table
 from tests.qrels_tools.people import assessor, assessors
 
 # a: 0 1 1, b: 0 0 3, c: 2 only by one, d: 0 2 by two, e: 3 3 3
+from tests.soak import examples
+
 PEOPLE = assessors(
     anna={"q": {"a": 0, "b": 0, "d": 0, "e": 3}},
     ben={"q": {"a": 1, "b": 0, "d": 2, "e": 3}},
@@ -239,7 +241,7 @@ judged = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 3), min_siz
 
 
 @given(st.lists(judged, min_size=2, max_size=4), st.sampled_from(sorted(RULES)), st.sampled_from(sorted(TIES)))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_every_rule_stays_within_what_was_given(given_: list[Any], rule: str, ties: Any) -> None:
     # a document that all give the same grade, so that something is left where ties are not
     people = [assessor(str(i), {"q": grades | {"z": 1}}) for i, grades in enumerate(given_)]

@@ -8,11 +8,12 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.reporting.gate import as_json, as_junit, as_text
 from cranfield.stats.gate import Gate, gate
+from tests.soak import examples
 
 BEFORE = {"q1": 0.50, "q2": 0.70, "q3": 0.90, "q4": 0.60}
 AFTER = {"q1": 0.20, "q2": 0.45, "q3": 0.50, "q4": 0.35}
@@ -148,7 +149,7 @@ def test_several_measures_are_counted() -> None:
     assert "not corrected for their number" in " ".join(as_text(gate(qrels, *runs, ["P@1", "R@2"])).split())
 
 
-@settings(deadline=None, max_examples=100)
+@examples(100)
 @given(
     st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"), min_size=1, max_size=8).map(
         lambda text: text.replace("0", "\udcff")  # a byte that is not UTF-8

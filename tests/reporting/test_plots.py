@@ -5,7 +5,6 @@ from __future__ import annotations
 import html.parser
 import json
 import math
-import os
 import re
 import shutil
 import sys
@@ -16,7 +15,7 @@ from xml.dom import minidom
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError, MissingExtra
@@ -34,8 +33,8 @@ from cranfield.reporting.plots.plot_data import rounded, shown
 from cranfield.reporting.plots.theme import COLOURS, GROUND, INK, QUIET, wrapped
 from cranfield.reporting.plots.vega_parts import apart
 from cranfield.stats.correlation import kendall_tau
+from tests.soak import SOAK, examples
 
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 EXAMPLE = Path(plots.__file__).parents[2] / "example"
 DOCS = Path(__file__).parents[2] / "docs"
 CLOSE = {"rel": 1e-5, "abs": 1e-9}  # six digits are kept
@@ -253,7 +252,7 @@ def test_curves_are_interpolated_precision_at_every_point(points: int) -> None:
 
 
 @given(st.integers(0, 10_000))
-@settings(max_examples=20, deadline=None)
+@examples(20)
 def test_no_curve_ever_rises(seed: int) -> None:
     scores = synthetic(2, 4, seed)
     for plot in (plots.precision_recall(scores), plots.precision_recall(scores, query="t0")):
@@ -892,6 +891,7 @@ def test_a_page_loads_nothing(vl_convert: Any) -> None:
     assert page.count("</script>") == 2 and "</script" not in runtime().lower()
 
 
+@pytest.mark.soak("pages")
 @pytest.mark.parametrize("kind", list(KINDS) if SOAK else ["differences"])
 def test_a_page_draws_in_a_browser_without_a_network(chromium: Any, kind: str, tmp_path: Path, vl_convert: Any) -> None:
     plot = next(plot for name, plot in all_kinds(synthetic(8, 6)).items() if name == kind)

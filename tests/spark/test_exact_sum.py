@@ -4,8 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
+
+from tests.soak import examples
 
 pytest.importorskip("pyspark")
 pytestmark = pytest.mark.spark
@@ -16,7 +18,7 @@ doubles = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max
 
 
 @given(st.lists(doubles, max_size=60), st.integers(0, 60))
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_parts_merge_to_what_fsum_gives(values, cut):
     total = ExactSum(values[:cut])
     total.merge(ExactSum.unpacked(ExactSum(values[cut:]).packed()))

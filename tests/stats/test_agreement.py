@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError
@@ -29,6 +29,7 @@ from cranfield.stats.agreement import (
     percent_agreement,
     values_by_unit,
 )
+from tests.soak import examples
 
 NO = None
 ONE = [0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 0, 0, 3]
@@ -273,7 +274,7 @@ def rated(draw: st.DrawFn, least: int = 2, most: int = 5, missing: bool = False)
 
 
 @given(rated(most=2))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_cohens_kappa_is_that_of_scikit_learn_and_statsmodels(table: Any) -> None:
     metrics = pytest.importorskip("sklearn.metrics")
     rater = pytest.importorskip("statsmodels.stats.inter_rater")
@@ -291,7 +292,7 @@ def test_cohens_kappa_is_that_of_scikit_learn_and_statsmodels(table: Any) -> Non
 
 
 @given(rated())
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_fleiss_kappa_is_that_of_statsmodels(table: Any) -> None:
     rater = pytest.importorskip("statsmodels.stats.inter_rater")
     assume(len(np.unique(table)) > 1)
@@ -300,7 +301,7 @@ def test_fleiss_kappa_is_that_of_statsmodels(table: Any) -> None:
 
 
 @given(rated(missing=True))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_alpha_is_that_of_krippendorff(table: Any) -> None:
     library = pytest.importorskip("krippendorff")
     paired = table[(~np.isnan(table)).sum(axis=1) > 1]
@@ -315,7 +316,7 @@ def test_alpha_is_that_of_krippendorff(table: Any) -> None:
 
 
 @given(rated(missing=True), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_neither_the_order_of_assessors_nor_of_documents_matters(table: Any, random: Any) -> None:
     columns, rows = list(range(table.shape[1])), list(range(len(table)))
     random.shuffle(columns)
@@ -327,7 +328,7 @@ def test_neither_the_order_of_assessors_nor_of_documents_matters(table: Any, ran
 
 
 @given(rated(missing=True))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_no_figure_is_nan_or_above_one(table: Any) -> None:
     for rel in (1, 3):
         for one in figures(as_ratings(table, range(5)), rel=rel, resamples=20).values():
@@ -337,7 +338,7 @@ def test_no_figure_is_nan_or_above_one(table: Any) -> None:
 
 
 @given(rated())
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_full_agreement_is_one_by_every_figure(table: Any) -> None:
     same = np.repeat(table[:, :1], table.shape[1], axis=1)
     for name, one in figures(as_ratings(same, range(5)), resamples=10).items():

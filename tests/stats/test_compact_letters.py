@@ -4,12 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError
 from cranfield.stats.compact_letters import letters, names
 from cranfield.stats.multiple import two_way_tukey
+from tests.soak import examples
 from tests.stats.tables import X3
 
 
@@ -55,7 +56,7 @@ patterns = st.integers(1, 9).flatmap(
 )
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(patterns)
 def test_two_systems_share_a_letter_if_and_only_if_they_do_not_differ(pattern):
     order, flags = pattern

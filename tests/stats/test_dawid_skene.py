@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError
 from cranfield.stats.agreement import as_ratings
 from cranfield.stats.dawid_skene import dawid_skene
+from tests.soak import examples
 
 
 def columns(*workers: str) -> Any:
@@ -129,7 +130,7 @@ def test_planted_error_rates_are_found_again() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(2, 4))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_the_likelihood_never_falls(seed: int, workers: int, grades: int) -> None:
     rng = np.random.default_rng(seed)
     table = rng.integers(0, grades, (20, workers)).astype(float)

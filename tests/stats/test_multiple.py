@@ -2,11 +2,10 @@
 
 import itertools
 import math
-import os
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError
@@ -14,9 +13,8 @@ from cranfield.evaluation.scores import evaluate
 from cranfield.stats import multiple
 from cranfield.stats.multiple import CORRECTIONS, adjust, max_t, randomised_tukey, two_way_tukey
 from cranfield.stats.studentised import range_ppf, range_sf
+from tests.soak import SOAK, examples
 from tests.stats.tables import X2, X3, X, table
-
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 
 
 def all_finite(pairs):
@@ -259,7 +257,7 @@ def test_for_many_topics_the_range_is_one_of_normal_means(m):
     assert pairs.details["critical"] == pytest.approx(range_ppf(0.95, m) * error, rel=0.04)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(1, 6), st.integers(2, 5), st.integers(0, 10**6), st.booleans())
 def test_all_pairs_are_consistent(n, m, seed, coarse):
     scores = np.random.default_rng(seed).random((n, m)).round(1 if coarse else 4)
@@ -429,6 +427,7 @@ def null_tables(trials, m, seed):
         yield np.clip(rng.beta(2, 3, (50, 1)) + rng.normal(0, 0.15, (50, m)), 0, 1).round(4)
 
 
+@pytest.mark.soak("statistics")
 def test_randomised_tukey_makes_a_false_claim_in_one_of_twenty_cases():
     trials = 10_000 if SOAK else 3_000
     claims = [
@@ -438,6 +437,7 @@ def test_randomised_tukey_makes_a_false_claim_in_one_of_twenty_cases():
     assert (0.04 if SOAK else 0.03) <= np.mean(claims) <= 0.06
 
 
+@pytest.mark.soak("statistics")
 def test_randomised_tukey_keeps_its_level_on_real_scores_that_are_dealt_by_chance(shared_data):
     files = sorted(map(str, (shared_data / "dl19" / "runs").iterdir()))
     scored = evaluate(str(shared_data / "dl19" / "qrels.dl19-passage.txt"), files, ["AP"])
@@ -484,6 +484,7 @@ def test_a_hundred_systems_are_compared():
     assert pairs.details["resamples"] == 10_000
 
 
+@pytest.mark.soak("statistics")
 def test_a_hundred_thousand_queries_are_compared():
     rng = np.random.default_rng(1)
     scores = rng.random((100_000, 5)) < np.array([0.3, 0.31, 0.32, 0.3, 0.3])

@@ -30,10 +30,10 @@ from cranfield.workbench.app_state import Served, Site
 from cranfield.workbench.security import Doors
 from tests.annotation.conftest import DATABASES
 from tests.annotation.forks import Forks
+from tests.soak import SOAK
 from tests.waiting import TIMEOUT, wait_until
 from tests.workbench.conftest import PASSWORD, QUICK, client_of, make_folder, room_in, serving, with_token
 
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 KILLS = 1000 if SOAK else 10  # on each of two databases
 GROUPS = 4 if SOAK else 2  # servers with logs of their own, side by side, each with its share of the kills
 JUDGES = 4
@@ -190,6 +190,7 @@ def judges_at(server: Server, log: str) -> list[Judge]:
     return found
 
 
+@pytest.mark.soak("crashes")
 @pytest.mark.parametrize("database", DATABASES)
 def test_a_server_killed_under_load_loses_nothing_and_doubles_nothing(
     database: str, tmp_path: Path, request: pytest.FixtureRequest, record_property: Any

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import Phase, given, seed, settings
 from hypothesis.errors import Unsatisfiable
 from starlette.routing import Route
 
 from cranfield.experiment.workspace import open_workspace
 from cranfield.workbench.accounts import Accounts
 from cranfield.workbench.app import make_app
+from tests.soak import SOAK
 from tests.workbench.conftest import PASSWORD, QUICK, client_of, room_in, signed_in, token_in
 from tests.workbench.explore.conftest import lay_out
 
-EXAMPLES = 100 if os.environ.get("CRANFIELD_SOAK") else 8
 FORM = "application/x-www-form-urlencoded"
 JSON = "application/json"
 # what these do ends sessions, or makes everybody wait
@@ -239,6 +238,7 @@ def token_of(client: Any) -> str:
     return answer.json()["csrf"] if answer.status_code == 200 else token_in(client.get("/sign-in").text)
 
 
+@pytest.mark.soak("pages")
 def test_nothing_that_is_sent_is_a_mistake_of_ours(bench: Any, description: Any) -> None:
     schemathesis = pytest.importorskip("schemathesis")
     schema = schemathesis.openapi.from_dict(description)
@@ -257,13 +257,7 @@ def attempts(operation: Any, mode: Any, client: Any, description: Any) -> None:
     """Send what the description allows, or what it does not, and see that what comes back is described."""
 
     @seed(1)
-    @settings(
-        max_examples=EXAMPLES,
-        deadline=None,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=100 if SOAK else 8, database=None, phases=[Phase.generate])
     @given(case=operation.as_strategy(generation_mode=mode))
     def attempt(case: Any) -> None:
         sent = case.as_transport_kwargs(base_url="http://127.0.0.1:8000")

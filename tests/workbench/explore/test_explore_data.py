@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.data.collection import Qrels, Run
@@ -24,6 +24,7 @@ from cranfield.workbench.explore.column_codec import pack, unpack
 from cranfield.workbench.explore.jobs import Job, Jobs, NotYet
 from cranfield.workbench.explore.rankings import Ranking, Rankings, packed, packed_plain
 from cranfield.workbench.explore.score_cache import evaluated, with_runs
+from tests.soak import examples
 from tests.waiting import TIMEOUT
 from tests.workbench.explore.conftest import EXAMPLE, RUNS, lay_out
 
@@ -48,7 +49,7 @@ def test_columns_come_back_as_they_were() -> None:
         assert found[name].dtype == column.dtype
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(LISTS, st.sampled_from(["trec", "doc-ascending", "input-order"]))
 def test_a_ranking_is_that_of_the_join(lists: dict[str, dict[str, float]], ties: str) -> None:
     run = as_run(lists)
@@ -84,7 +85,7 @@ PLAIN = st.dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(PLAIN, st.sampled_from(["trec", "expected", "doc-ascending", "input-order"]))
 def test_a_plain_run_is_packed_to_the_same_ranking(
     tmp_path_factory: pytest.TempPathFactory, lists: dict[str, dict[str, float]], ties: str

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.experiment.workspace import open_workspace
 from cranfield.workbench import make_app
 from cranfield.workbench.explore import PAGES, openapi
 from cranfield.workbench.pages import address
+from tests.soak import examples
 from tests.workbench.conftest import client_of
 
 SCRIPT = "<script>alert(1)</script>"
@@ -221,7 +222,7 @@ VALUES = st.one_of(
 PARAMETERS = sorted({one["name"] for path in openapi().values() for one in path["get"]["parameters"]} | {"state", "x"})
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(150)
 @given(
     path=st.sampled_from(sorted(PAGES)),
     asked=st.lists(st.tuples(st.sampled_from(PARAMETERS), VALUES), max_size=6),
@@ -234,6 +235,7 @@ def test_no_combination_of_parameters_is_a_mistake_of_ours(
     assert answer.status_code in (200, 400, 404), answer.text
 
 
+@pytest.mark.soak("pages")
 def test_schemathesis_finds_no_mistake_in_the_description(client: Any) -> None:
     schemathesis = pytest.importorskip("schemathesis")
     description = client.get("/openapi.json").json()
@@ -249,7 +251,7 @@ def _attempts(operation: Any, client: Any) -> int:
     """Ask for what the description allows, and see that the answer is one that it names; how often."""
     declared, seen = operation.definition.raw["responses"], []
 
-    @settings(max_examples=12, deadline=None, database=None, suppress_health_check=list(HealthCheck))
+    @examples(12)
     @given(case=operation.as_strategy())
     def holds(case: Any) -> None:
         asked = {name: value for name, value in (case.query or {}).items() if value is not None}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 import threading
 from html import unescape
@@ -24,6 +23,7 @@ from cranfield.workbench import make_app
 from cranfield.workbench.app_state import Served, User
 from cranfield.workbench.explore import NAV, PAGES, openapi, pooling, request_context
 from cranfield.workbench.explore.request_context import Explorer
+from tests.soak import SOAK
 from tests.waiting import TIMEOUT, wait_until
 from tests.workbench.conftest import client_of
 from tests.workbench.explore.conftest import EXAMPLE, RUNS, lay_out
@@ -216,14 +216,14 @@ def test_an_explanation_is_that_of_the_library(client: Any, measure: str) -> Non
     ]
 
 
+@pytest.mark.soak("pages")
 def test_every_measure_is_explained_or_it_is_said_what_it_lacks(client: Any) -> None:
     from cranfield.reporting.catalogue import families, usual
 
     kinds = [kind for family in families().values() for kind in family]
     names = {str(usual(kind)) for kind in kinds}
-    is_long = bool(os.environ.get("CRANFIELD_SOAK"))
-    values = [0, 1, 0.5, "x"] if is_long else [0]
-    usual_ones = () if is_long else ("gain", "judged_only", "repeats")
+    values = [0, 1, 0.5, "x"] if SOAK else [0]
+    usual_ones = () if SOAK else ("gain", "judged_only", "repeats")
     parameters = [(kind.name, own) for kind in kinds for own in kind.parameters if own not in usual_ones]
     names |= {f"{name}({own}={value})" for name, own in parameters for value in values}
     explained = set()
