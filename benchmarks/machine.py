@@ -31,6 +31,6 @@ def _version(package: str) -> str | None:
 
 
 def _ours() -> str:
-    from cranfield.base.compiled import in_use
+    from cranfield.base.compiled import describe_core
 
-    return f"cranfield {version('cranfield')} ({in_use()})"
+    return f"cranfield {version('cranfield')} ({describe_core()})"

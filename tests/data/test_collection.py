@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.base.ids import id_bytes, natural_order, shown
+from cranfield.base.ids import encode_id, format_id, sort_naturally
 from cranfield.data.collection import Origin, Qrels, Run
 from cranfield.errors import CranfieldError, DuplicateError, InputError
 
@@ -144,16 +144,24 @@ def test_columns_hold_subtopics_only_where_there_are_some() -> None:
 
 def test_natural_order_has_no_limit_and_is_total() -> None:
     huge = "q" + "9" * 6000
-    assert natural_order([huge, "q10", "q9", "q09", "q", "", "\udcff"]) == ["", "q", "q09", "q9", "q10", huge, "\udcff"]
+    assert sort_naturally([huge, "q10", "q9", "q09", "q", "", "\udcff"]) == [
+        "",
+        "q",
+        "q09",
+        "q9",
+        "q10",
+        huge,
+        "\udcff",
+    ]
     ids = ["1", "01", "a1b2", "a1b10", "2", "10", "b"]
     generator = random.Random(5)
     for _ in range(10):
-        assert natural_order(generator.sample(ids, len(ids))) == natural_order(ids)
+        assert sort_naturally(generator.sample(ids, len(ids))) == sort_naturally(ids)
 
 
 def test_ids_are_bytes_and_shown_safely() -> None:
-    assert id_bytes("d\udcff\u00e9") == b"d\xff\xc3\xa9"
-    assert shown("d\udcff\x1b").encode()
+    assert encode_id("d\udcff\u00e9") == b"d\xff\xc3\xa9"
+    assert format_id("d\udcff\x1b").encode()
 
 
 def test_a_repr_says_what_there_is() -> None:

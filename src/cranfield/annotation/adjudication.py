@@ -15,7 +15,7 @@ from cranfield.annotation.log import (
 )
 from cranfield.annotation.settings import load_settings
 from cranfield.annotation.timestamps import now
-from cranfield.base import Record, shown
+from cranfield.base import Record, format_id
 from cranfield.errors import InputError
 
 _DISPUTED = """
@@ -125,9 +125,9 @@ def _opinions(at: Connection, pair: int, blind: bool) -> tuple[Opinion, ...]:
 def _pair(at: Connection, query: str, doc: str) -> int:
     row = at.row("SELECT pair, gold FROM pairs WHERE query = ? AND doc = ?", query, doc)
     if row is None:
-        raise JudgingError(f"document {shown(doc)} is not to be judged for query {shown(query)}.")
+        raise JudgingError(f"document {format_id(doc)} is not to be judged for query {format_id(query)}.")
     if row[1] is not None:
-        raise InputError(f"document {shown(doc)} of query {shown(query)} is a gold pair: its grade is known.")
+        raise InputError(f"document {format_id(doc)} of query {format_id(query)} is a gold pair: its grade is known.")
     return int(row[0])
 
 

@@ -26,7 +26,7 @@ from cranfield.annotation.log import (
 from cranfield.annotation.presentation_order import add_place, extend_order, lay_out_whole, recheck
 from cranfield.annotation.remaining import left, seats, sizes
 from cranfield.annotation.settings import Settings, load_settings
-from cranfield.base import Record, field_names, shown
+from cranfield.base import Record, field_names, format_id
 from cranfield.errors import InputError
 from cranfield.io import any_id
 
@@ -203,8 +203,9 @@ class Desk:
             pair, again, there = self._place(at, query, place)
             if doc is not None and doc != there:
                 raise JudgingError(
-                    f"document number {place} of {self.assessor} for query {shown(query)} is {shown(there)}, and not "
-                    f"{shown(doc)}, which was looked at: nothing was recorded. Load the page again."
+                    f"document number {place} of {self.assessor} for query {format_id(query)} is "
+                    f"{format_id(there)}, and not "
+                    f"{format_id(doc)}, which was looked at: nothing was recorded. Load the page again."
                 )
             event = Event(
                 kind=kind,
@@ -402,7 +403,7 @@ class Desk:
         require_topic(at, query)
         seat = self._seat(at, query)
         if seat is None:
-            raise JudgingError(f"query {shown(query)} is not assigned to {self.assessor}.")
+            raise JudgingError(f"query {format_id(query)} is not assigned to {self.assessor}.")
         extend_order(at, settings, self.assessor, query, seat, whole)
 
     def _seat(self, at: Connection, query: str) -> int | None:
@@ -441,7 +442,7 @@ class Desk:
             place,
         )
         if row is None:
-            raise JudgingError(f"{self.assessor} has no document number {place} for query {shown(query)}.")
+            raise JudgingError(f"{self.assessor} has no document number {place} for query {format_id(query)}.")
         return row[0], row[1], row[2]
 
     def _item(self, at: Connection, query: str, place: int, todo: int | None = None) -> Item:

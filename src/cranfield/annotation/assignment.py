@@ -10,7 +10,7 @@ from cranfield.annotation.events import checked_assessor
 from cranfield.annotation.log import JudgmentLog, ensure_assessor, require_topic
 from cranfield.annotation.remaining import is_dealt
 from cranfield.annotation.settings import load_settings
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.errors import InputError
 
 
@@ -99,8 +99,8 @@ def deal(log: JudgmentLog, assessors: Sequence[str], anew: bool = False) -> list
     seats = settings.judgments + (settings.overlap > 0)
     if len(names) < seats:
         raise InputError(
-            f"some pairs get {counted(seats, 'judgment')}, each by somebody else; found "
-            f"{counted(len(names), 'assessor')}."
+            f"some pairs get {pluralize(seats, 'judgment')}, each by somebody else; found "
+            f"{pluralize(len(names), 'assessor')}."
         )
     wanted = log.read(lambda at: at.rows("SELECT query, wanted FROM pairs WHERE gold IS NULL"))
     sizes: dict[str, list[int]] = {query: [0] * seats for query in log.topics()}

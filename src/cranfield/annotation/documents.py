@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Document, Topic
 from cranfield.errors import CranfieldError, MissingExtra
 from cranfield.text import STOP_WORDS, stemmer_of
@@ -54,9 +54,9 @@ class Texts(Record, eq=False):
         documents = [doc for doc in dict.fromkeys(docs) if doc not in self.documents]
         found = []
         if topics:
-            found.append(f"{counted(len(topics), 'topic')} without a text: {listed(topics)}.")
+            found.append(f"{pluralize(len(topics), 'topic')} without a text: {join_names(topics)}.")
         if documents:
-            found.append(f"{counted(len(documents), 'document')} without a text: {listed(documents)}.")
+            found.append(f"{pluralize(len(documents), 'document')} without a text: {join_names(documents)}.")
         return found
 
 

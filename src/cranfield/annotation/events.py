@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 
 from cranfield.annotation.grades import plain
 from cranfield.annotation.timestamps import moment, now
-from cranfield.base import Record, fields, id_bytes
+from cranfield.base import Record, encode_id, fields
 from cranfield.errors import InputError
 from cranfield.io import any_id, any_number
 
@@ -150,7 +150,7 @@ def derived_key(*parts: str) -> str:
     """
     digest = hashlib.sha256()
     for part in parts:
-        content = id_bytes(part)
+        content = encode_id(part)
         digest.update(f"{len(content)}:".encode() + content)
     return digest.hexdigest()[:32]
 

@@ -19,7 +19,7 @@ from cranfield.annotation.database import JudgingError
 from cranfield.annotation.events import COLUMNS, VERSION, Event
 from cranfield.annotation.log import Judgment, JudgmentLog, Pair
 from cranfield.annotation.progress import plain_judgments
-from cranfield.base import Record, counted, id_bytes, listed
+from cranfield.base import Record, encode_id, join_names, pluralize
 from cranfield.data import Qrels
 from cranfield.errors import InputError
 from cranfield.io import Input, PathLike, writing
@@ -214,7 +214,7 @@ def _chosen(log: JudgmentLog, assessors: Sequence[str] | None, with_models: bool
         return [one for one in judged if one.assessor not in models]
     unknown = [name for name in assessors if name not in log.assessors()]
     if unknown:
-        raise InputError(f"no assessor {listed(unknown)} in {log.name}: it has {listed(log.assessors())}.")
+        raise InputError(f"no assessor {join_names(unknown)} in {log.name}: it has {join_names(log.assessors())}.")
     return [one for one in judged if one.assessor in assessors]
 
 
@@ -260,7 +260,7 @@ def _qrels(topics: Sequence[str], grades: Mapping[str, Mapping[str, float]], nam
     rows = [
         (query, doc, grade)
         for query in topics
-        for doc, grade in sorted(grades.get(query, {}).items(), key=lambda judged: id_bytes(judged[0]))
+        for doc, grade in sorted(grades.get(query, {}).items(), key=lambda judged: encode_id(judged[0]))
     ]
     queries, docs, values = zip(*rows, strict=True)
     return Qrels.from_rows(queries, docs, values, name=name)
@@ -278,7 +278,7 @@ def _sampled(sample: Qrels, grades: Mapping[str, Mapping[str, float]], notes: li
     outside = sum(doc not in strata.get(query, {}) for query, own in grades.items() for doc in own)
     if outside:
         notes.append(
-            f"{counted(outside, 'judged document')} not in the sample (found by search, say), and not in the output: "
+            f"{pluralize(outside, 'judged document')} not in the sample (found by search, say), and not in the output: "
             "an estimate from the sample must not count it."
         )
     return sampled_qrels(strata, grades)
@@ -297,13 +297,13 @@ def _notes(
     models = sorted({one.assessor for one in every} & log.models()) if assessors is None and not with_models else []
     found = []
     if gold:
-        found.append(f"{counted(gold, 'gold pair')} left out.")
+        found.append(f"{pluralize(gold, 'gold pair')} left out.")
     if again:
-        found.append(f"{counted(again, 'repeat')} left out.")
+        found.append(f"{pluralize(again, 'repeat')} left out.")
     if models:
-        found.append(f"judgments by a model left out ({listed(models)}); --with-models takes them in.")
+        found.append(f"judgments by a model left out ({join_names(models)}); --with-models takes them in.")
     if adjudicated:
-        found.append(f"{counted(len(adjudicated), 'pair')} adjudicated: that grade wins.")
+        found.append(f"{pluralize(len(adjudicated), 'pair')} adjudicated: that grade wins.")
     return found
 
 
@@ -322,7 +322,7 @@ def _ungraded(
     anybodys = {(one.query, one.doc) for one in plain_judgments(every)}
     chosen = {(one.query, one.doc) for one in judged}
     tied = set() if merged is None else {(one.query, one.doc) for one in merged.conflicts if one.is_tie}
-    others = "models only" if assessors is None else f"others than {listed(assessors)} only"
+    others = "models only" if assessors is None else f"others than {join_names(assessors)} only"
     reasons = {
         "tie": "whose grades tie",
         "few": f"judged by fewer than {least}",
@@ -337,7 +337,7 @@ def _ungraded(
         else:
             counts["others" if pair in anybodys else "cannot" if pair in cannot else "none"] += 1
     ends = dict.fromkeys(reasons, ", as -1." if is_written else " not in the output.") | {"cannot": "."}
-    return [f"{counted(n, 'pair')} {reasons[why]}{ends[why]}" for why, n in counts.items() if n]
+    return [f"{pluralize(n, 'pair')} {reasons[why]}{ends[why]}" for why, n in counts.items() if n]
 
 
 def _disagreements(

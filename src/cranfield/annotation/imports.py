@@ -19,7 +19,7 @@ from cranfield.annotation.grades import USUAL, Scale, written
 from cranfield.annotation.log import JudgmentLog, add_pairs, check_ids, event_of, record_event, state_in
 from cranfield.annotation.settings import Settings
 from cranfield.annotation.timestamps import now
-from cranfield.base import Record, replace, shown
+from cranfield.base import Record, format_id, replace
 from cranfield.errors import InputError
 from cranfield.io import Input, PathLike, any_number, read_qrels
 
@@ -145,7 +145,7 @@ def _history(path: PathLike, format: str, assessor: str | None, decisions: bool)
 def _check_right(event: Event, is_gold: bool, assessor: str | None, decisions: bool) -> None:
     """Refuse what the file of an assessor must not hold: anybody can write anything into a file."""
     if assessor is not None and event.assessor != assessor:
-        raise InputError(f"this is by {shown(event.assessor)}, expected only what is by {shown(assessor)}.")
+        raise InputError(f"this is by {format_id(event.assessor)}, expected only what is by {format_id(assessor)}.")
     if not decisions and (is_gold or event.kind == "adjudicate"):
         what = "says what is gold" if is_gold else "settles a disagreement"
         raise InputError(f"this {what}, which is taken up from a history of your own only: --decisions.")
@@ -279,7 +279,7 @@ def _check_grades(event: Event, content: _Content, scale: Scale) -> None:
         try:
             scale.grade(grade)
         except InputError as error:
-            where = f"document {shown(event.doc or '')} of query {shown(event.query or '')}"
+            where = f"document {format_id(event.doc or '')} of query {format_id(event.query or '')}"
             raise InputError(f"{where}: {error.message}") from None
 
 

@@ -12,7 +12,7 @@ from cranfield.annotation.presentation_order import FOLLOWING, PUT_OFF, REPEATS,
 from cranfield.annotation.schema import migrate
 from cranfield.annotation.settings import Settings, load_settings, save_settings
 from cranfield.annotation.timestamps import now
-from cranfield.base import Record, listed, natural_order, shown
+from cranfield.base import Record, format_id, join_names, sort_naturally
 from cranfield.errors import InputError
 from cranfield.io import Input, any_id, as_column, without_compression
 
@@ -176,7 +176,7 @@ class JudgmentLog:
     def assessors(self) -> tuple[str, ...]:
         """Everybody who has judged or been assigned something, in order of name."""
         found = self.read(lambda at: at.rows("SELECT assessor FROM assessors"))
-        return tuple(natural_order(name for (name,) in found))
+        return tuple(sort_naturally(name for (name,) in found))
 
     def add_assessor(self, name: str) -> str:
         """Take up an assessor, who may be there already; the name as it is kept."""
@@ -307,8 +307,8 @@ def check_ids(query: str, docs: Iterable[str]) -> None:
             as_column(name, what)
         except InputError:
             raise InputError(
-                f"{what} {shown(name)} cannot stand in qrels, which is what judgments become: it holds white space, or "
-                "begins like a comment. Give it another id in collection, topics, runs and pool."
+                f"{what} {format_id(name)} cannot stand in qrels, which is what judgments become: it holds white "
+                "space, or begins like a comment. Give it another id in collection, topics, runs and pool."
             ) from None
 
 
@@ -389,7 +389,9 @@ def record_event(at: Connection, event: Event) -> Event:
     if event.query is not None and event.doc is not None:
         pair = at.value("SELECT pair FROM pairs WHERE query = ? AND doc = ? {lock}", event.query, event.doc)
         if pair is None:
-            raise JudgingError(f"document {shown(event.doc)} is not to be judged for query {shown(event.query)}.")
+            raise JudgingError(
+                f"document {format_id(event.doc)} is not to be judged for query {format_id(event.query)}."
+            )
     values = [getattr(event, name) for name in COLUMNS]
     values[COLUMNS.index("again")] = int(event.again)
     if at.value(_INSERT, *values, pair) is None:
@@ -548,4 +550,6 @@ def require_topic(at: Connection, query: str) -> None:
     """An error if there is nothing to judge for a query."""
     if at.value("SELECT 1 FROM topics WHERE query = ?", query) is None:
         known = [name for (name,) in at.rows("SELECT query FROM topics ORDER BY number LIMIT 6")]
-        raise InputError(f"there is nothing to judge for query {shown(query)}; there is for {listed(known, 3)}.")
+        raise InputError(
+            f"there is nothing to judge for query {format_id(query)}; there is for {join_names(known, 3)}."
+        )

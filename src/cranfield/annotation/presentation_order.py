@@ -13,7 +13,7 @@ from collections.abc import Collection, Sequence
 
 from cranfield.annotation.database import Connection
 from cranfield.annotation.settings import Settings
-from cranfield.base import id_bytes
+from cranfield.base import encode_id
 
 GAP = 20  # documents at least between a document and its repeat, where there are as many
 _TOGETHER = 100  # places that are made at a time: thousands would keep others waiting who judge meanwhile
@@ -230,5 +230,5 @@ def _share(share: float, n: int, chance: random.Random) -> int:
 
 
 def _seed(seed: int, assessor: str, query: str, length: int) -> int:
-    parts = (str(seed).encode(), id_bytes(assessor), id_bytes(query), str(length).encode())
+    parts = (str(seed).encode(), encode_id(assessor), encode_id(query), str(length).encode())
     return int.from_bytes(hashlib.sha256(b"\0".join(parts)).digest()[:8], "big")

@@ -1,7 +1,7 @@
 """What everything rests on: the compiled core, option names, ids, value objects, text helpers, Student's t."""
 
-from cranfield.base.compiled import core, in_natural_order, in_use
-from cranfield.base.ids import id_bytes, natural_order, shown
+from cranfield.base.compiled import core, describe_core, sort_judgments
+from cranfield.base.ids import encode_id, format_id, sort_naturally
 from cranfield.base.lazy import lazy_exports
 from cranfield.base.options import (
     DEFAULT_MEASURES,
@@ -18,8 +18,8 @@ from cranfield.base.options import (
 )
 from cranfield.base.records import Record, as_dict, field_names, fields, replace
 from cranfield.base.student_t import t_quantile
-from cranfield.base.text import counted, listed, suggest
-from cranfield.base.threads import cores, in_parallel
+from cranfield.base.text import join_names, pluralize, suggest
+from cranfield.base.threads import count_cores, map_in_threads
 
 __all__ = [
     "DEFAULT_MEASURES",
@@ -34,21 +34,21 @@ __all__ = [
     "TOOL_NAMES",
     "Ties",
     "core",
-    "cores",
-    "counted",
+    "count_cores",
+    "pluralize",
     "as_dict",
     "field_names",
     "fields",
     "replace",
-    "id_bytes",
-    "in_natural_order",
-    "in_parallel",
-    "in_use",
+    "encode_id",
+    "sort_judgments",
+    "map_in_threads",
+    "describe_core",
     "lazy_exports",
-    "listed",
-    "natural_order",
+    "join_names",
+    "sort_naturally",
     "Record",
-    "shown",
+    "format_id",
     "suggest",
     "t_quantile",
 ]

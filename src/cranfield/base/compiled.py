@@ -6,7 +6,7 @@ import os
 from importlib import import_module
 from typing import Any
 
-from cranfield.base.ids import natural_order
+from cranfield.base.ids import sort_naturally
 
 core: Any = None
 if not os.environ.get("CRANFIELD_PURE"):
@@ -16,7 +16,7 @@ if not os.environ.get("CRANFIELD_PURE"):
         core = None
 
 
-def in_use() -> str:
+def describe_core() -> str:
     """Which of the two is in use, in words."""
     if core is not None:
         return "compiled core"
@@ -24,10 +24,10 @@ def in_use() -> str:
     return f"Python core{asked}"
 
 
-def in_natural_order(judgments: Any) -> Any:
+def sort_judgments(judgments: Any) -> Any:
     """The core's judgments with their queries in natural order (2 before 10)."""
     queries = judgments.queries()
-    ordered = natural_order(queries)
+    ordered = sort_naturally(queries)
     if ordered == queries:
         return judgments
     number = {query: i for i, query in enumerate(queries)}

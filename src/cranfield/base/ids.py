@@ -12,31 +12,31 @@ from collections.abc import Iterable
 from cranfield.errors import InputError
 
 
-def id_bytes(text: str) -> bytes:
+def encode_id(text: str) -> bytes:
     """The bytes of an id as they stood in the file; ids are ordered by them.
 
-    >>> id_bytes("d\\udcff")
+    >>> encode_id("d\\udcff")
     b'd\\xff'
     """
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise InputError(f"id {shown(text):.80} is not valid Unicode.") from None
+        raise InputError(f"id {format_id(text):.80} is not valid Unicode.") from None
 
 
-def shown(text: str) -> str:
+def format_id(text: str) -> str:
     """An id as a message shows it: quoted, and always printable.
 
-    >>> shown("d\\udcff")
+    >>> format_id("d\\udcff")
     "'d\\\\udcff'"
     """
     return repr(text)
 
 
-def natural_order(ids: Iterable[str]) -> list[str]:
+def sort_naturally(ids: Iterable[str]) -> list[str]:
     """Ids in the order a reader expects: numbers by value, the rest bytewise.
 
-    >>> natural_order(["q10", "q9", "q1"])
+    >>> sort_naturally(["q10", "q9", "q1"])
     ['q1', 'q9', 'q10']
     """
     ids = list(ids)
@@ -51,6 +51,6 @@ def _is_plain_number(text: str) -> bool:
 
 def _natural_key(text: str) -> tuple[list[tuple[int, bytes]], bytes]:
     # a number sorts by its length, then its digits: no conversion, so no limit on its size
-    parts = re.findall(rb"\d+|\D+", id_bytes(text))
+    parts = re.findall(rb"\d+|\D+", encode_id(text))
     digits = ((p.lstrip(b"0") or b"0") if p[:1].isdigit() else b"" for p in parts)
-    return [(len(d), d or p) for p, d in zip(parts, digits, strict=True)], id_bytes(text)
+    return [(len(d), d or p) for p, d in zip(parts, digits, strict=True)], encode_id(text)

@@ -5,19 +5,19 @@ from collections.abc import Iterable
 _PLURALS = {"query": "queries"}
 
 
-def counted(n: int, noun: str) -> str:
+def pluralize(n: int, noun: str) -> str:
     """A number with its noun.
 
-    >>> counted(1, "query"), counted(1400, "document")
+    >>> pluralize(1, "query"), counted(1400, "document")
     ('1 query', '1,400 documents')
     """
     return f"{n:,} {noun if n == 1 else _PLURALS.get(noun, noun + 's')}"
 
 
-def listed(ids: Iterable[str], most: int = 5) -> str:
+def join_names(ids: Iterable[str], most: int = 5) -> str:
     """A few ids and how many more there are.
 
-    >>> listed(["1", "2", "3"], most=2)
+    >>> join_names(["1", "2", "3"], most=2)
     "'1', '2' and 1 more"
     """
     all_ids = list(ids)

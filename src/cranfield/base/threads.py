@@ -12,7 +12,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def in_parallel(work: Callable[[T], R], tasks: Iterable[T], jobs: int) -> Iterator[R]:
+def map_in_threads(work: Callable[[T], R], tasks: Iterable[T], jobs: int) -> Iterator[R]:
     """What work makes of each task, in their order; a few are under way at a time, and none is left running."""
     tasks = iter(tasks)
     first = list(islice(tasks, 2))
@@ -61,6 +61,6 @@ def _answer(place: Any) -> Any:
     return value
 
 
-def cores() -> int:
+def count_cores() -> int:
     """How many processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

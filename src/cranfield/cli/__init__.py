@@ -87,9 +87,9 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
         from importlib.metadata import version
 
-        from cranfield.base import in_use
+        from cranfield.base import describe_core
 
-        click.echo(f"cranfield {version('cranfield')} ({in_use()})")
+        click.echo(f"cranfield {version('cranfield')} ({describe_core()})")
         ctx.exit()
 
 

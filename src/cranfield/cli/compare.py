@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.base import DEFAULT_MEASURES, Record, cores, counted, listed
+from cranfield.base import DEFAULT_MEASURES, Record, count_cores, join_names, pluralize
 from cranfield.cli.options import (
     echo,
     extras_options,
@@ -203,7 +203,7 @@ def read(
     names = [one.name for one in asked]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise InputError(f"--on: {listed(twice)} is named twice.")
+        raise InputError(f"--on: {join_names(twice)} is named twice.")
     tables = {one.name: evaluated(one, measures, reading) for one in asked}
     return Given(tables, tuple(_name_of(run, list(tables.values())) for run in baseline))
 
@@ -229,7 +229,11 @@ def evaluated(collection: Collection, measures: Sequence[str], reading: Mapping[
     from cranfield.io import read_run
 
     options = dict(reading)
-    run_format, words, jobs = options.pop("run_format"), options.pop("grade_words"), options.pop("jobs") or cores()
+    run_format, words, jobs = (
+        options.pop("run_format"),
+        options.pop("grade_words"),
+        options.pop("jobs") or count_cores(),
+    )
     on_duplicate, against = options["on_duplicate"], options.pop("against")
     evaluator = Evaluator(
         judgments_of(collection.qrels, options.pop("qrels_format"), words, on_duplicate),
@@ -280,7 +284,7 @@ def _table_of(files: Sequence[str], measures: Sequence[str], quiet: bool) -> Sco
     kept = table.only(wanted)
     left = len(table.measures) - len(kept.measures)
     if left and not measures and not quiet:
-        click.echo(f"{counted(left, 'other measure')} in the files; -m names them.", err=True)
+        click.echo(f"{pluralize(left, 'other measure')} in the files; -m names them.", err=True)
     return kept
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from cranfield.base import DEFAULT_MEASURES, TOOL_NAMES, cores, counted, listed
+from cranfield.base import DEFAULT_MEASURES, TOOL_NAMES, count_cores, join_names, pluralize
 from cranfield.cli.options import (
     echo,
     extras_options,
@@ -111,7 +111,7 @@ def command(
         raise InputError("--master is for --engine spark.")
     if [qrels, *runs, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
-    jobs = jobs or cores()
+    jobs = jobs or count_cores()
     joined = () if tool else runs
     with read_ahead.reading(
         qrels, joined, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs
@@ -161,8 +161,8 @@ def _groups(file: str, queries: Sequence[str], quiet: bool) -> dict[str, list[st
     given = read_groups(file)
     unknown = [query for query in given if query not in set(queries)]
     if unknown and not quiet:
-        what = counted(len(unknown), "query")
-        click.echo(f"{file}: {what} without judgments, in no group: {listed(unknown)}.", err=True)
+        what = pluralize(len(unknown), "query")
+        click.echo(f"{file}: {what} without judgments, in no group: {join_names(unknown)}.", err=True)
     return group_queries(given, queries)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from cranfield.base import listed
+from cranfield.base import join_names
 from cranfield.cli.options import echo, width
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def listed_plainly(names: Sequence[str]) -> str:
     >>> listed_plainly(["runs/bm25.run", "runs/lm.run"])
     'runs/bm25.run, runs/lm.run'
     """
-    return listed(names).replace("'", "")
+    return join_names(names).replace("'", "")
 
 
 def shown(events: Iterator[Event], workspace: Workspace) -> Iterator[Event]:

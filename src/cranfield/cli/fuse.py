@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cranfield.base import QRELS_FORMATS, RUN_FORMATS, counted, listed, replace
+from cranfield.base import QRELS_FORMATS, RUN_FORMATS, join_names, pluralize, replace
 from cranfield.cli.options import judgments_of, split_measures
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.fusion import METHODS, NORMS, CrossFit, Fit, as_runs, cross_fuse, fit, fuse, recipe_of
@@ -122,7 +122,9 @@ def command(
             said += _about_folds(crossed)
     lost = write_run(replace(fused, tag=tag or fused.tag), output)
     if not quiet:
-        about = f"{counted(len(given), 'run')} fused: {counted(len(fused.queries), 'query')}, {len(fused):,} documents."
+        about = (
+            f"{pluralize(len(given), 'run')} fused: {pluralize(len(fused.queries), 'query')}, {len(fused):,} documents."
+        )
         click.echo(
             "\n".join([about, *said, *fused.notes, *(note for run in given for note in _told(run)), *lost]), err=True
         )
@@ -134,7 +136,7 @@ def _told(run: Any) -> Iterator[str]:
 
 def _about_fit(learned: Fit) -> Iterator[str]:
     """What was learned, and that its score flatters it."""
-    yield f"Learned from {counted(len(learned.queries), 'topic')}: {_recipe(learned)}."
+    yield f"Learned from {pluralize(len(learned.queries), 'topic')}: {_recipe(learned)}."
     yield (
         f"{learned.measure} {learned.score:.4f} on the topics learned from, which flatters it; {_best_run(learned)}. "
         "What to expect on others: --folds 5."
@@ -144,7 +146,7 @@ def _about_fit(learned: Fit) -> Iterator[str]:
 def _about_folds(crossed: CrossFit) -> Iterator[str]:
     measure = crossed.whole.measure
     for i, learned in enumerate(crossed.folds):
-        topics = counted(len(crossed.held_out[i]), "topic")
+        topics = pluralize(len(crossed.held_out[i]), "topic")
         yield f"Fold {i + 1}, {topics} held out: {_recipe(learned)}; {measure} {crossed.fold_score(i):.4f}."
     yield (
         f"{measure} {crossed.score:.4f} on held-out topics, {crossed.whole.score:.4f} if learned from all of them, "
@@ -152,7 +154,7 @@ def _about_folds(crossed: CrossFit) -> Iterator[str]:
     )
     unjudged = len(crossed.run.queries) - len(crossed.values)
     if unjudged:
-        yield f"{counted(unjudged, 'query')} without judgments fused as learned from all that have some."
+        yield f"{pluralize(unjudged, 'query')} without judgments fused as learned from all that have some."
 
 
 def _recipe(learned: Fit) -> str:
@@ -200,5 +202,5 @@ def _params(given: str | None) -> dict[str, float]:
 def _measure(given: str) -> str:
     names = split_measures([given])
     if len(names) != 1:
-        raise MeasureError(f"--measure: expected one measure to learn by, found {listed(names)}.")
+        raise MeasureError(f"--measure: expected one measure to learn by, found {join_names(names)}.")
     return names[0]

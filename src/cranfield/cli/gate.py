@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.base import cores
+from cranfield.base import count_cores
 from cranfield.cli.options import (
     echo,
     extras_options,
@@ -102,7 +102,7 @@ def command(
     runs = (baseline, candidate)
     if [qrels, *runs, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
-    jobs = jobs or cores()
+    jobs = jobs or count_cores()
     with read_ahead.reading(qrels, runs, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs):
         from cranfield.evaluation import Evaluator
         from cranfield.io import read_run

@@ -63,7 +63,7 @@ def command(
       cranfield index documents.jsonl -o bicycles.tantivy --engine tantivy
       cranfield index documents.jsonl --engine postgresql://localhost/lab?table=bicycles
     """
-    from cranfield.base import counted
+    from cranfield.base import pluralize
     from cranfield.lab import Again, Options, built, open_collection, with_fields
     from cranfield.text import Analysis
 
@@ -87,7 +87,7 @@ def command(
     index = built(documents, Analysis(stemmer, stop_words), wanted, collection)
     index.save(output)
     if not quiet:
-        what = f"{counted(len(index.docs), 'document')}, {len(index.terms):,} terms, {int(index.tokens):,} words"
+        what = f"{pluralize(len(index.docs), 'document')}, {len(index.terms):,} terms, {int(index.tokens):,} words"
         click.echo(f"{output}: {what} ({', '.join(wanted)}; stems {stemmer}, stop words {stop_words}).", err=True)
 
 
@@ -116,22 +116,22 @@ def _index_with(url: str, documents: Iterable[Document], fields: Sequence[str], 
     """Index with an engine, say what it did, and fail if it has refused some documents."""
     from contextlib import closing
 
-    from cranfield.base import counted
+    from cranfield.base import pluralize
     from cranfield.lab import EngineError, mask_url, open_engine
 
     with closing(open_engine(url, options)) as engine:
         made = engine.index(documents, fields)
         about = f"{engine.about.name} {engine.about.version}".strip()
     if not quiet:
-        rest = f", {counted(made.resumed, 'document')} of them from before" if made.resumed else ""
+        rest = f", {pluralize(made.resumed, 'document')} of them from before" if made.resumed else ""
         size = "" if made.bytes is None else f", {made.bytes / 1e6:,.1f} MB"
-        what = f"{counted(made.documents, 'document')}{rest}{size} ({', '.join(fields)}; {about})"
+        what = f"{pluralize(made.documents, 'document')}{rest}{size} ({', '.join(fields)}; {about})"
         click.echo(f"{mask_url(url)}: {what}.", err=True)
         if made.dropped:
-            was = f"{counted(made.dropped, 'document')} of an interrupted attempt"
+            was = f"{pluralize(made.dropped, 'document')} of an interrupted attempt"
             click.echo(f"Note: begun anew, since {was} are no longer so in the collection.", err=True)
     if made.failed:
         some = "; ".join(f"{doc}: {why}" for doc, why in made.failed[:5])
         more = f"; and {len(made.failed) - 5:,} more" if len(made.failed) > 5 else ""
-        what = f"{counted(len(made.failed), 'document')} refused, the others are indexed: {some}{more}"
+        what = f"{pluralize(len(made.failed), 'document')} refused, the others are indexed: {some}{more}"
         raise EngineError(f"{mask_url(url)}: {what}.")

@@ -53,7 +53,7 @@ def command(
       cranfield judgments import pool.judgments.db judgments-ada.jsonl
     """
     from cranfield.annotation import USUAL, open_log, packet, places_by_chance, places_of, read_scale
-    from cranfield.base import counted, listed
+    from cranfield.base import join_names, pluralize
     from cranfield.cli.judge import guidelines_in, read_texts
     from cranfield.io import writing
     from cranfield.lab import topics_from
@@ -76,7 +76,9 @@ def command(
     places = {query: own for query, own in places.items() if query in pairs}
     unknown = [query for query in wanted if query not in places]
     if unknown:
-        raise InputError(f"nothing to judge for topic {listed(unknown)}; there is for {listed(places, 3)}.", pool)
+        raise InputError(
+            f"nothing to judge for topic {join_names(unknown)}; there is for {join_names(places, 3)}.", pool
+        )
     chosen = {query: own for query, own in places.items() if not wanted or query in wanted}
     docs = [doc for own in chosen.values() for _, doc in own]
     texts = read_texts(topics_from(topics, topics_format), documents, list(chosen), docs, quiet)
@@ -86,7 +88,7 @@ def command(
         out.write(content)
     if not quiet:
         size = f"{len(content) / 1e3:,.0f} kB" if len(content) < 1e6 else f"{len(content) / 1e6:,.1f} MB"
-        what = f"{counted(made.topics, 'topic')}, {counted(made.documents, 'document')}, {size}"
+        what = f"{pluralize(made.topics, 'topic')}, {pluralize(made.documents, 'document')}, {size}"
         click.echo(f"{output}: {what}.", err=True)
         if len(content) > LARGE:
             click.echo("Warning: this is large for e-mail; --topic takes some of the topics.", err=True)

@@ -110,7 +110,7 @@ def command(
       cranfield search docs.npy topics.xml --query-vectors topics.npy --similarity cosine -o dense.run
       cranfield search 'http-get:https://host/search?q={query}&k={depth}' topics.xml --ids '$.hits[*].id' -o ours.run
     """
-    from cranfield.base import counted, listed
+    from cranfield.base import join_names, pluralize
     from cranfield.io import write_run
     from cranfield.lab import Index, Options, engine_url, is_vectors, queries_of, topics_from
 
@@ -149,9 +149,9 @@ def command(
     if quiet:
         return
     empty = [query for query in queries if query not in run.position or not len(run.of(query))]
-    click.echo(f"{counted(len(queries), 'topic')}, {counted(len(run), 'document')} ({how}).", err=True)
+    click.echo(f"{pluralize(len(queries), 'topic')}, {pluralize(len(run), 'document')} ({how}).", err=True)
     if empty:
-        click.echo(f"Nothing found for {counted(len(empty), 'topic')}: {listed(empty)}.", err=True)
+        click.echo(f"Nothing found for {pluralize(len(empty), 'topic')}: {join_names(empty)}.", err=True)
     for note in run.notes:
         click.echo(f"Note: {note.rstrip('.')}.", err=True)
 

@@ -18,13 +18,13 @@ from cranfield.base import (
     OnDuplicate,
     Record,
     core,
-    counted,
     field_names,
-    in_natural_order,
-    listed,
-    natural_order,
+    format_id,
+    join_names,
+    pluralize,
     replace,
-    shown,
+    sort_judgments,
+    sort_naturally,
 )
 from cranfield.errors import DuplicateError, InputError, MissingExtra
 
@@ -91,7 +91,9 @@ class _Grouped:
     def of(self, query: str) -> Self:
         """The part that concerns one query."""
         if query not in self.queries:
-            raise InputError(f"there is no query {shown(query)} in {self.name!r}: it has {listed(self.queries, 3)}.")
+            raise InputError(
+                f"there is no query {format_id(query)} in {self.name!r}: it has {join_names(self.queries, 3)}."
+            )
         rows = self.rows_of(self.queries.index(query))
         parts = {name: getattr(self, name)[rows] for name in self.row_columns if getattr(self, name) is not None}
         if isinstance(self, Qrels):
@@ -188,7 +190,7 @@ class Run(_Grouped, Record, eq=False):
         )
 
     def __repr__(self) -> str:
-        return f"Run({self.name!r}: {counted(len(self.queries), 'query')}, {counted(len(self), 'document')})"
+        return f"Run({self.name!r}: {pluralize(len(self.queries), 'query')}, {pluralize(len(self), 'document')})"
 
     @cached_property
     def position(self) -> dict[str, int]:
@@ -282,12 +284,12 @@ class Qrels(_Grouped, Record, eq=False):
         )
 
     def __repr__(self) -> str:
-        return f"Qrels({self.name!r}: {counted(len(self.queries), 'query')}, {counted(len(self), 'judgment')})"
+        return f"Qrels({self.name!r}: {pluralize(len(self.queries), 'query')}, {pluralize(len(self), 'judgment')})"
 
     @classmethod
     def packed(cls, judgments: Any, name: str, origin: Origin | None) -> Qrels:
         """Judgments that the compiled core has read; ids become Python's when they are first asked for."""
-        judgments = in_natural_order(judgments)
+        judgments = sort_judgments(judgments)
         starts, grades, _, _ = judgments.columns()
 
         def load() -> dict[str, Any]:
@@ -475,7 +477,7 @@ class Rows(Record):
             return keep, ()
         how = "identical" if rule == "error" else f"--on-duplicate {rule}"
         what = "judgment" if verb == "judged" else "document"
-        return keep, (f"{counted(dropped, f'repeated {what}')} left out ({how}).",)
+        return keep, (f"{pluralize(dropped, f'repeated {what}')} left out ({how}).",)
 
     def duplicate(self, earlier: int, later: int, values: Floats, verb: str) -> DuplicateError:
         query = self.queries[int(np.searchsorted(self.starts, earlier, side="right")) - 1]
@@ -484,7 +486,7 @@ class Rows(Record):
         return self.error(
             DuplicateError,
             later,
-            f"document {shown(self.docs[later])} is {verb} twice for query {shown(query)}{grades}, "
+            f"document {format_id(self.docs[later])} is {verb} twice for query {format_id(query)}{grades}, "
             f"first in {self.where(earlier)}.{hint} Remove one, or choose with --on-duplicate first, last or max.",
         )
 
@@ -543,7 +545,7 @@ def _group(
         codes.setdefault(query, len(codes))
     ids = list(codes)
     if natural:
-        ids = natural_order(ids)
+        ids = sort_naturally(ids)
         place_of = {query: i for i, query in enumerate(ids)}
         new = np.fromiter((place_of[q] for q in codes), dtype=np.int64, count=len(codes))
         code = new[code] if len(codes) else code
@@ -591,7 +593,7 @@ def _to_arrow(columns: dict[str, Any]) -> Any:
     try:
         return pyarrow.table(columns)
     except UnicodeEncodeError as error:
-        raise InputError(f"Arrow holds only UTF-8, and {shown(str(error.object))} is not.") from None
+        raise InputError(f"Arrow holds only UTF-8, and {format_id(str(error.object))} is not.") from None
 
 
 def _to_pandas(columns: dict[str, Any]) -> Any:
@@ -610,7 +612,7 @@ def _to_polars(columns: dict[str, Any]) -> Any:
     try:
         return polars.DataFrame(columns)
     except UnicodeEncodeError as error:
-        raise InputError(f"polars holds only UTF-8, and {shown(str(error.object))} is not.") from None
+        raise InputError(f"polars holds only UTF-8, and {format_id(str(error.object))} is not.") from None
 
 
 def _html_table(caption: str, columns: dict[str, Any], most: int = 10) -> str:

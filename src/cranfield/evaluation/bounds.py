@@ -19,7 +19,7 @@ from typing import Any, TypeGuard, cast
 
 import numpy as np
 
-from cranfield.base import Record, Ties, id_bytes, replace
+from cranfield.base import Record, Ties, encode_id, replace
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.joining import Bools, Extras, JudgedRun, Sources, judge
@@ -74,7 +74,7 @@ class Sampling(Record):
 
     def rng(self, query: str) -> np.random.Generator:
         """A generator for each query, so that no other query changes what is drawn for it."""
-        return np.random.default_rng([self.seed, *id_bytes(query)])
+        return np.random.default_rng([self.seed, *encode_id(query)])
 
 
 DEFAULT_SAMPLING = Sampling()

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, counted, fields, id_bytes, replace
+from cranfield.base import Record, encode_id, fields, pluralize, replace
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.errors import EvaluationError
 from cranfield.evaluation.averages import LEAST
@@ -265,7 +265,7 @@ def _places(judged: JudgedRun) -> Any:
 
 def _sampled_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun, seed: int) -> _Steps:
     """What each document adds in the mean over the random orders that an evaluation draws."""
-    rngs = [np.random.default_rng([seed, *id_bytes(sparse.queries[0])])]
+    rngs = [np.random.default_rng([seed, *encode_id(sparse.queries[0])])]
     orders = [sparse.shuffled(rngs) for _ in range(SAMPLES)]
     means, errors = mean_of_samples(np.array([measure.values(order)[:1] for order in orders]))
     value, error = float(means[0]), float(errors[0])
@@ -529,11 +529,11 @@ def _notes(measure: Measure, run: Run, query: str, dense: JudgedRun) -> Iterator
         yield f"The run has nothing for query {query!r}: it is missing{zero}."
     unjudged = int(np.isnan(dense.grade).sum())
     if measure.judged_only and unjudged:
-        yield f"{counted(unjudged, 'document')} without a judgment left out first (judged_only)."
+        yield f"{pluralize(unjudged, 'document')} without a judgment left out first (judged_only)."
     if dense.tied:
         rule = dense.joining.ties
         how = "any of their orders is equally likely" if rule == "expected" else f"ties {rule} orders them"
-        yield f"{counted(dense.tied, 'document')} with the score of another: {how}."
+        yield f"{pluralize(dense.tied, 'document')} with the score of another: {how}."
 
 
 def _with_numbers(rule: str, terms: Sequence[float], normaliser: float, is_named: bool, value: float) -> str:

@@ -20,13 +20,13 @@ from cranfield.base import (
     ScoreType,
     Ties,
     core,
-    cores,
-    counted,
-    id_bytes,
-    in_parallel,
-    listed,
-    natural_order,
+    count_cores,
+    encode_id,
+    join_names,
+    map_in_threads,
+    pluralize,
     replace,
+    sort_naturally,
 )
 from cranfield.data import Floats, Ints, Origin, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError
@@ -97,7 +97,7 @@ class RunScores(Record, eq=False):
             missing, how = skipped, " (skipped)"
         evaluated = self.judged.n
         return (
-            f"{counted(evaluated, 'query')} evaluated, "
+            f"{pluralize(evaluated, 'query')} evaluated, "
             f"{self.judged.only_in_run:,} in the run have no judgments, {missing:,} missing{how}"
         )
 
@@ -366,13 +366,13 @@ class Evaluator:
         self, paths: Sequence[Any], format: str | None = None, jobs: int | None = None
     ) -> Iterator[RunScores]:
         """The runs in several files, a few at a time; of each only what `Scores` needs is kept."""
-        jobs = jobs or cores()
+        jobs = jobs or count_cores()
         if len(paths) == 1:
             yield self.score(paths[0], format=format, jobs=jobs)
             return
         # what is done in Python is not done faster by several threads, and cannot be interrupted in them
         jobs = jobs if self.only_hits_matter and core is not None else 1
-        yield from in_parallel(partial(self._score_and_forget, format), paths, jobs)
+        yield from map_in_threads(partial(self._score_and_forget, format), paths, jobs)
 
     def _score_and_forget(self, format: str | None, path: Any) -> RunScores:
         """A run's scores without the run, unless it will be asked for."""
@@ -499,7 +499,7 @@ class Evaluator:
         if closed is not None:
             return closed, None
         # a generator for each query, so that no other query changes what is drawn for it
-        rngs = [np.random.default_rng([self.seed, *id_bytes(query)]) for query in judged.queries]
+        rngs = [np.random.default_rng([self.seed, *encode_id(query)]) for query in judged.queries]
         drawn = np.array([measure.values(judged.shuffled(rngs)) for _ in range(SAMPLES)])
         return mean_of_samples(drawn)
 
@@ -587,7 +587,7 @@ class Evaluator:
                 yield f"{what}, standard error {error:.1g}{of}."
         for row, outer in zip(self.rows, run.outer, strict=True):
             if row.part == "low" and outer is not None and outer.any():
-                number = f"{int(outer.sum()):,} of {counted(judged.n, 'query')}"
+                number = f"{int(outer.sum()):,} of {pluralize(judged.n, 'query')}"
                 yield f"{run.name}: {row.label} and {row.name}.high are outer bounds for {number}."
 
 
@@ -673,11 +673,11 @@ def _checked_seed(seed: Any) -> int:
 def group_queries(groups: Mapping[str, str], queries: Sequence[str]) -> dict[str, list[str]]:
     """Queries by group in natural order; those without one are put together under `(none)`."""
     if not set(groups) & set(queries):
-        raise EvaluationError(f"none of the queries that are put into groups is judged: {listed(groups, 3)}.")
+        raise EvaluationError(f"none of the queries that are put into groups is judged: {join_names(groups, 3)}.")
     gathered: dict[str, list[str]] = {}
     for query in queries:
         gathered.setdefault(groups.get(query, "(none)"), []).append(query)
-    return {group: gathered[group] for group in natural_order(gathered)}
+    return {group: gathered[group] for group in sort_naturally(gathered)}
 
 
 def _runs(source: Any) -> list[tuple[str | None, Any]]:
@@ -728,7 +728,7 @@ def _require_no_negative(labels: Sequence[str], measures: Sequence[Measure]) -> 
     below = [label for label, m in zip(labels, measures, strict=True) if m.aggregate == "mean" and m.low < 0]
     if below:
         raise EvaluationError(
-            f"a geometric mean is of values that are not negative, and {listed(below)} may be: "
+            f"a geometric mean is of values that are not negative, and {join_names(below)} may be: "
             "leave it out, or take another mean."
         )
 
@@ -738,12 +738,12 @@ def check_weights(weights: Mapping[str, float], qrels: Qrels) -> dict[str, float
     without = [query for query in qrels.queries if query not in weights]
     if without:
         raise EvaluationError(
-            f"no weight is given for {counted(len(without), 'query')} of the qrels: {listed(without)}."
+            f"no weight is given for {pluralize(len(without), 'query')} of the qrels: {join_names(without)}."
         )
     own = {query: float(weights[query]) for query in qrels.queries}
     wrong = [query for query, weight in own.items() if not (math.isfinite(weight) and weight >= 0)]
     if wrong:
-        raise EvaluationError(f"the weight of {listed(wrong)} is not a number of at least 0.")
+        raise EvaluationError(f"the weight of {join_names(wrong)} is not a number of at least 0.")
     if not any(own.values()):
         raise EvaluationError("all judged queries have the weight 0.")
     return own

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield import pooling
-from cranfield.base import counted, field_names, listed, replace
+from cranfield.base import field_names, join_names, pluralize, replace
 from cranfield.data import Run
 from cranfield.errors import CranfieldError
 from cranfield.experiment.efficiency import make_efficiency
@@ -88,9 +88,9 @@ def make_engine(task: Task, into: Path) -> Notes:
             source = str(collection.documents)
             done = engine.index(Again(lambda: with_fields(HERE.documents(collection), fields, source)), fields)
             notes = [f"{doc!r} refused by the engine: {why}." for doc, why in done.failed[:1]]
-            notes += [f"{counted(len(done.failed), 'document')} refused in all."] if len(done.failed) > 1 else []
+            notes += [f"{pluralize(len(done.failed), 'document')} refused in all."] if len(done.failed) > 1 else []
             if done.dropped:
-                was = f"{counted(done.dropped, 'document')} of an interrupted attempt"
+                was = f"{pluralize(done.dropped, 'document')} of an interrupted attempt"
                 notes.append(f"begun anew, since {was} are no longer so in the collection.")
             progress.keep(indexed=True)
         run = progress.answered(engine, queries, settings["depth"], settings["tag"])
@@ -143,7 +143,7 @@ def _write(task: Task, run: Run, into: Path, method: Mapping[str, Any]) -> None:
 
 def _nothing_found(queries: Iterable[str], run: Run) -> Notes:
     empty = [query for query in queries if query not in run.position or not len(run.of(query))]
-    return [f"nothing found for {counted(len(empty), 'topic')}: {listed(empty)}."] if empty else []
+    return [f"nothing found for {pluralize(len(empty), 'topic')}: {join_names(empty)}."] if empty else []
 
 
 # The pool

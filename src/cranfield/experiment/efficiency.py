@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cranfield.base import counted, replace
+from cranfield.base import pluralize, replace
 from cranfield.experiment.step_inputs import HERE, Settings, engine_options, learned_from, queries_of
 from cranfield.experiment.workspace import Collection
 from cranfield.io import writing
@@ -116,5 +116,5 @@ def _notes(found: Bench, settings: Settings) -> Iterator[str]:
         yield "indexing was not measured, as the format of the documents is named in the workspace only."
     for account in found.systems:
         if account.errors:
-            yield f"{account.system}: {counted(account.errors, 'query')} without an answer: {account.first_error}."
+            yield f"{account.system}: {pluralize(account.errors, 'query')} without an answer: {account.first_error}."
     yield from found.notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from cranfield.base import Record, cores, counted, listed
+from cranfield.base import Record, count_cores, join_names, pluralize
 from cranfield.errors import CranfieldError, InputError
 from cranfield.experiment.fingerprints import Stamp, Store, digest_of_source
 from cranfield.experiment.plan import Step, evaluating, measuring, searching, usable, without_baseline
@@ -44,7 +44,7 @@ def perform(workspace: Workspace, *, jobs: int | None = None, force: bool = Fals
     """
     check(workspace)
     store = Store(workspace)
-    most, delay = jobs or workspace.jobs or cores(), 0 if jobs else DELAY
+    most, delay = jobs or workspace.jobs or count_cores(), 0 if jobs else DELAY
     with store.opened(), WorkerPool(workspace.folder, most, delay) as pool:
         course = _Course(store, pool, force)
         yield from course.take(searching(workspace))
@@ -177,7 +177,7 @@ class _Course:
     def lost_baselines(self) -> Iterator[Event]:
         names = without_baseline(self.store.workspace, self.there)
         if names:
-            yield Event("the comparison and the report", "left", f"there is no run of the baseline {listed(names)}")
+            yield Event("the comparison and the report", "left", f"there is no run of the baseline {join_names(names)}")
 
     def take(self, steps: list[Step]) -> Iterator[Event]:
         """Take steps as soon as what they use is there."""
@@ -200,7 +200,7 @@ class _Course:
     def _begin(self, step: Step) -> Iterator[Event]:
         lost = [name for name in step.uses if name in self.lost]
         if lost:
-            yield self._without(step, "left", f"it is made of {listed(lost, 3)}, which could not be made")
+            yield self._without(step, "left", f"it is made of {join_names(lost, 3)}, which could not be made")
             return
         if not self.force and self.store.has_own_pool(step):
             yield self._without(step, "left", "there is one already that this experiment did not make; it is kept")
@@ -259,6 +259,6 @@ def outcome(events: list[Event]) -> str:
     """How many outputs were made, and how many were there already."""
     made = sum(event.state == "made" and event.kind != "check" for event in events)
     unchanged = sum(event.state == "unchanged" and event.kind != "check" for event in events)
-    parts = [f"{counted(made, 'output')} made"] if made or not unchanged else []
-    parts += [f"{counted(unchanged, 'output')} unchanged"] if unchanged else []
+    parts = [f"{pluralize(made, 'output')} made"] if made or not unchanged else []
+    parts += [f"{pluralize(unchanged, 'output')} unchanged"] if unchanged else []
     return ", ".join(parts) + "."

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import TOP, Scores
 from cranfield.experiment.step_inputs import Settings
@@ -50,7 +50,7 @@ def sentences(scores: Scores, settings: Settings) -> Iterator[str]:
     where = f" of {settings['title']}" if settings["title"] else ""
     behind = f"; {names[rest[0]]} follows with {means[rest[0]]:.4f}" if rest else ""
     who = f"{names[first]} leads with" if rest and material.main.measure.is_quality else f"{names[first]} has"
-    over = f"{counted(len(names), 'system')} on {counted(len(material.topics), 'topic')}{where}"
+    over = f"{pluralize(len(names), 'system')} on {pluralize(len(material.topics), 'topic')}{where}"
     if math.isnan(means[first]):
         yield f"{over}: no topic was evaluated."
         return
@@ -121,7 +121,7 @@ def _leader(material: Material, settings: Settings) -> str:
     found = scores.interval(material.main_label, scores.runs[first].name)
     within = f" [{found.low:.3f}, {found.high:.3f}]" if found else ""
     where = f" of {settings['title']}" if settings["title"] else ""
-    over = f"{counted(len(names), 'system')} on {counted(len(material.topics), 'topic')}{where}"
+    over = f"{pluralize(len(names), 'system')} on {pluralize(len(material.topics), 'topic')}{where}"
     leads = "leads with" if len(names) > 1 and material.main.measure.is_quality else "has"
     said = f"{over}: {names[first]} {leads} {label} {number(float(material.means[first]), 4)}{within}"
     if len(names) < 2:
@@ -166,7 +166,7 @@ def _behind_the_mean(material: Material) -> str:
         return f"{said}, and {unjudged[:1].lower()}{unjudged[1:]}"
     worst = int(np.argmin(losses))
     rival = int(np.nanargmin(np.where(np.isnan(gains[:, worst]), 0.0, gains[:, worst])))
-    what = f"on {lost} of {counted(len(material.topics), 'topic')} another system is better than {names[first]}"
+    what = f"on {lost} of {pluralize(len(material.topics), 'topic')} another system is better than {names[first]}"
     most = f"most on topic {material.topics[worst]}, {names[rival]} by {number(-float(losses[worst]))}"
     return f"The mean hides that {what} ({most}), and {unjudged[:1].lower()}{unjudged[1:]}"
 

@@ -8,7 +8,7 @@ from itertools import chain
 
 import numpy as np
 
-from cranfield.base import Record, id_bytes, natural_order
+from cranfield.base import Record, encode_id, sort_naturally
 from cranfield.data import Floats, Ints, Run, Strings
 
 CELLS = 1 << 23  # of the table candidates × runs that is held at a time, at most
@@ -78,7 +78,7 @@ class Candidates(Record, eq=False):
 
 def all_queries(runs: Sequence[Run]) -> list[str]:
     """The queries that some run has, in natural order."""
-    return natural_order(dict.fromkeys(chain.from_iterable(run.queries for run in runs)))
+    return sort_naturally(dict.fromkeys(chain.from_iterable(run.queries for run in runs)))
 
 
 def gather(
@@ -141,7 +141,7 @@ def _places(lists: Sequence[list[str]], first: int) -> dict[str, int]:
     """The documents of some lists in descending order of id, numbered."""
     docs = list(dict.fromkeys(chain.from_iterable(lists)))
     # the order of str is that of bytes but for bytes that are not UTF-8
-    docs.sort(key=None if "".join(docs).isascii() else id_bytes, reverse=True)
+    docs.sort(key=None if "".join(docs).isascii() else encode_id, reverse=True)
     return dict(zip(docs, range(first, first + len(docs)), strict=True))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed, natural_order, replace
+from cranfield.base import Record, join_names, pluralize, replace, sort_naturally
 from cranfield.data import Floats, Ints, Run
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.fusion.candidates import all_queries
@@ -127,8 +127,8 @@ def split(queries: Sequence[str], folds: int, seed: int = 1) -> list[tuple[str, 
     [('2', '4', '5'), ('1', '3')]
     """
     if not 2 <= folds <= len(queries):
-        raise CranfieldError(f"{folds} folds of {counted(len(queries), 'query')}: expected 2 to {len(queries)}.")
-    ordered = natural_order(queries)
+        raise CranfieldError(f"{folds} folds of {pluralize(len(queries), 'query')}: expected 2 to {len(queries)}.")
+    ordered = sort_naturally(queries)
     drawn = np.random.default_rng(seed).permutation(len(ordered))
     return [tuple(ordered[i] for i in sorted(drawn[fold::folds].tolist())) for fold in range(folds)]
 
@@ -229,7 +229,7 @@ def _search(
     label, chosen = _measure(measure)
     queries = tuple(query for query in all_queries(given) if query in set(judged.queries))
     if not queries:
-        raise EvaluationError(f"no query of the runs is judged: the qrels have {listed(judged.queries, 3)}.")
+        raise EvaluationError(f"no query of the runs is judged: the qrels have {join_names(judged.queries, 3)}.")
     training = Training(judged, tuple(given), queries, chosen, depth, rel, recipe.norm.upside_down)
     return _Search(training, label, trials)
 

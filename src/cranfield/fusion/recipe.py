@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Floats, Ints, Run, Strings
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import distinct_names
@@ -80,7 +80,7 @@ class Recipe(Record, eq=False):
         """One run out of several, with at most `depth` documents a query."""
         given = as_runs(runs)
         if self.weights is not None and len(self.weights) != len(given):
-            raise CranfieldError(f"{counted(len(self.weights), 'weight')} for {counted(len(given), 'run')}.")
+            raise CranfieldError(f"{pluralize(len(self.weights), 'weight')} for {pluralize(len(given), 'run')}.")
         if self.method.learn and len(self.learned) != len(given):
             raise CranfieldError(f"{self.method.name} was trained on {len(self.learned)} runs, not on {len(given)}.")
         lists = list(self.lists(given, all_queries(given), depth))
@@ -117,7 +117,7 @@ class Recipe(Record, eq=False):
         for i, run in enumerate(runs):
             number = sum(int(part.negative[i]) for part in lists)
             if number:
-                what = f"{counted(number, 'score')} of {run.name} below 0 (norm {self.norm.name})"
+                what = f"{pluralize(number, 'score')} of {run.name} below 0 (norm {self.norm.name})"
                 yield f"{what}: a document that it lacks counts as 0, which is more. With --norm min-max it is not."
 
 
@@ -191,7 +191,7 @@ def check_weights(
         hint = f" Take {weighted[method.name]}." if method.name in weighted else ""
         raise CranfieldError(f"{method.name} has no weights.{hint}")
     if len(given) != runs:
-        raise CranfieldError(f"{counted(len(given), 'weight')} for {counted(runs, 'run')}: expected one for each.")
+        raise CranfieldError(f"{pluralize(len(given), 'weight')} for {pluralize(runs, 'run')}: expected one for each.")
     if not all(math.isfinite(weight) and weight >= 0 for weight in given) or not any(given):
         raise CranfieldError(
             f"weights {', '.join(f'{w:g}' for w in given)}: expected numbers from 0, not all of them 0."
@@ -254,11 +254,11 @@ def _coverage(runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
         lacking = [query for query in every if query not in run.position]
         if lacking:
-            what = f"{len(lacking):,} of {counted(len(every), 'query')}"
-            yield f"{run.name} lacks {what} ({listed(lacking, 3)}): the others are fused there."
+            what = f"{len(lacking):,} of {pluralize(len(every), 'query')}"
+            yield f"{run.name} lacks {what} ({join_names(lacking, 3)}): the others are fused there."
 
 
 def _left_out(lists: Sequence[Fused], depth: int | None) -> Iterator[str]:
     left = sum(part.candidates - len(part.docs) for part in lists)
     if left:
-        yield f"{counted(left, 'document')} below rank {depth:,} left out."
+        yield f"{pluralize(left, 'document')} below rank {depth:,} left out."

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 
-from cranfield.base import id_bytes, replace, shown
+from cranfield.base import encode_id, format_id, replace
 from cranfield.data import Document, Subtopic, Topic
 from cranfield.errors import InputError
 from cranfield.io.files import Input
@@ -98,7 +98,7 @@ def document_from(record: Mapping[str, object], file: str, line: int) -> Documen
     id = _id_from(values.take(DOCUMENT_ID), "document", DOCUMENT_ID, file, line)
     if not values.has(DOCUMENT_TEXT + DOCUMENT_TITLE):
         expected = ", ".join(DOCUMENT_TEXT)
-        raise InputError(f"document {shown(id)} has no text. Expected one of {expected}.", file, line)
+        raise InputError(f"document {format_id(id)} has no text. Expected one of {expected}.", file, line)
     return Document(
         id=id,
         text=_text(values.take(DOCUMENT_TEXT)),
@@ -116,9 +116,9 @@ def known_id(id: str, what: str, file: str, line: int) -> str:
     if not id.strip():
         raise InputError(f"the {what} has an empty id.", file, line)
     try:
-        id_bytes(id)
+        encode_id(id)
     except InputError:
-        message = f"the {what} id {shown(id)} holds half a character (a lone surrogate)."
+        message = f"the {what} id {format_id(id)} holds half a character (a lone surrogate)."
         raise InputError(message, file, line) from None
     return id
 
@@ -133,7 +133,7 @@ def searchable(topic: Topic, file: str, line: int) -> Topic:
         return topic
     title = topic.description or topic.narrative or " ".join(topic.fields.values())
     if not title:
-        raise InputError(f"topic {shown(topic.id)} has no text.", file, line)
+        raise InputError(f"topic {format_id(topic.id)} has no text.", file, line)
     return replace(topic, title=title)
 
 
@@ -222,7 +222,7 @@ def _objects(source: Input, problem: OnProblem) -> Iterator[tuple[int, dict[str,
             continue
         record = parse_object(data.decode("utf-8", "surrogateescape"))
         if record is None:
-            start = shown(data[:40].decode("utf-8", "replace"))
+            start = format_id(data[:40].decode("utf-8", "replace"))
             message = f"expected a JSON object on a line of its own, found {start}."
             problem(InputError(message, source.name, line))
             continue
@@ -233,7 +233,9 @@ def _id_from(value: object, what: str, names: tuple[str, ...], file: str, line: 
     if value is None:
         raise InputError(f"the {what} has no id. Expected one of {', '.join(names)}.", file, line)
     if isinstance(value, bool) or not isinstance(value, int | str):
-        raise InputError(f"the {what} id is {shown(_text(value)[:40])}, expected a text or a whole number.", file, line)
+        raise InputError(
+            f"the {what} id is {format_id(_text(value)[:40])}, expected a text or a whole number.", file, line
+        )
     return known_id(str(value), what, file, line)
 
 

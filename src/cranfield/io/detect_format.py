@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from cranfield.base import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS, Record, shown
+from cranfield.base import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS, Record, format_id
 from cranfield.errors import FormatError
 from cranfield.io.files import BLOCK, UTF8_BOM
 from cranfield.io.parse_values import text
@@ -206,7 +206,7 @@ def _three(rows: list[Row], file: str) -> Recognised:
     codes = {row[2] for row in rows}
     words = {code for code in codes if text(code).lower() in GRADE_WORDS}
     if words and all(code in words or _is_number(code) for code in codes):
-        return Recognised("plain", f"three columns, with {shown(text(min(words)))} and such in the last")
+        return Recognised("plain", f"three columns, with {format_id(text(min(words)))} and such in the last")
     if not words and not any(map(_is_number, codes)):
         return _pairs_of_three(rows, file)
     if looks_ranked(rows):
@@ -261,7 +261,9 @@ def _pairs_of_three(rows: list[Row], file: str) -> Recognised:
         )
     if len(third) > MOST_GRADES:
         return Recognised("pairs", "three columns, the third being too various for grades: 'query winner loser'")
-    words = f"'query doc grade' with words such as {shown(text(min(third)))} (--grade-words says what they stand for)"
+    words = (
+        f"'query doc grade' with words such as {format_id(text(min(third)))} (--grade-words says what they stand for)"
+    )
     raise _asking({"plain": words, "pairs": _THREE["pairs"]}, file)
 
 
@@ -294,8 +296,8 @@ def _four(rows: list[Row], file: str) -> Recognised:
         return Recognised("pairs", "four columns, the fourth being one of the two documents: 'query doc doc winner'")
     if _has_iteration_third(rows):
         raise FormatError(
-            f"four columns, but the third is always {shown(text(rows[0][2]))} while the second varies: the iteration "
-            "and doc columns are swapped, expected 'query iteration doc grade'. "
+            f"four columns, but the third is always {format_id(text(rows[0][2]))} while the second varies: the "
+            "iteration and doc columns are swapped, expected 'query iteration doc grade'. "
             "If it is the document, say so: --qrels-format trec.",
             file,
         )

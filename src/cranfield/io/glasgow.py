@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.data import Document, Topic
 from cranfield.errors import InputError
 from cranfield.io.beir import known_id, searchable, tidy
@@ -150,7 +150,7 @@ def read_lisa_qrels(source: Input, problem: OnProblem) -> QrelsRows:
 
 def _compare_count(rows: QrelsRows, query: str, announced: int, found: int, line: int) -> None:
     if announced != found:
-        message = f"query {query} announces {counted(announced, 'relevant document')} and lists {found}."
+        message = f"query {query} announces {pluralize(announced, 'relevant document')} and lists {found}."
         rows.notes.append(Note(message, line or None))
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache, partial
 from itertools import chain
 from typing import Any, BinaryIO, TypeVar
 
-from cranfield.base import id_bytes, replace, shown
+from cranfield.base import encode_id, format_id, replace
 from cranfield.data import Qrels, Run
 from cranfield.errors import DuplicateError, InputError
 from cranfield.io.files import Input
@@ -53,7 +53,7 @@ class Pairs(list[tuple[str, Any]]):
         if len(fields) < len(self):
             keys = [key for key, _ in self]
             twice = next(key for key in keys if keys.count(key) > 1)
-            raise InputError(f"the key {shown(twice)} occurs twice in one record.")
+            raise InputError(f"the key {format_id(twice)} occurs twice in one record.")
         return fields
 
 
@@ -166,7 +166,7 @@ def _once(
         query, docs = read()
         first = seen.setdefault(query, line)
         if first != line:
-            raise DuplicateError(f"query {shown(query):.80} occurs twice, first in {unit} {first}. Merge the two.")
+            raise DuplicateError(f"query {format_id(query):.80} occurs twice, first in {unit} {first}. Merge the two.")
         return query, docs
     except InputError as error:
         problem(type(error)(error.message, file, line))
@@ -194,7 +194,7 @@ def read_records(records: Records, file: str | None, problem: OnProblem, unit: s
         name = column(record, RANK)
         if rank is None and rows.ranks is not None and name is not None:
             rows.odd_rank = line, str(record[name])
-            message = f"the rank column is not used: query {shown(query)}, document {shown(doc)} has none."
+            message = f"the rank column is not used: query {format_id(query)}, document {format_id(doc)} has none."
             rows.notes.append(Note(message, line))
         rows.add(query, doc, score, line, rank)
     by_rank = [rank for rank in ranks if rank is not None]
@@ -234,7 +234,7 @@ def judged_records(
 
 def about(query: str, doc: str, error: InputError) -> InputError:
     """The error with query and document named, where there is no line to name."""
-    return InputError(f"query {shown(query):.80}, document {shown(doc):.80}: {error.message}")
+    return InputError(f"query {format_id(query):.80}, document {format_id(doc):.80}: {error.message}")
 
 
 def by_record(problem: OnProblem) -> OnProblem:
@@ -288,7 +288,7 @@ def write_rag_qrels(qrels: Qrels, out: BinaryIO) -> None:
 
 def _write_json(value: Any, out: BinaryIO) -> None:
     # bytes that are not UTF-8 are written as they were read, so that ids stay exact
-    out.write(id_bytes(json.dumps(value, ensure_ascii=False)) + b"\n")
+    out.write(encode_id(json.dumps(value, ensure_ascii=False)) + b"\n")
 
 
 def _short(value: float) -> float | int:
@@ -345,14 +345,14 @@ def _entries(content: Pairs, source: Input, problem: OnProblem) -> Iterator[tupl
         if query is None:
             continue
         if query in seen:
-            problem(DuplicateError(f"the key {shown(query)} occurs twice. Merge the two.", source.name))
+            problem(DuplicateError(f"the key {format_id(query)} occurs twice. Merge the two.", source.name))
             continue
         seen.add(query)
         if isinstance(docs, Pairs):
             yield query, docs
         else:
             found = type(docs).__name__
-            problem(InputError(f"query {shown(query)}: expected {{doc: value}}, found {found}.", source.name))
+            problem(InputError(f"query {format_id(query)}: expected {{doc: value}}, found {found}.", source.name))
 
 
 def _parsed(text: str, source: Input) -> Any:
@@ -414,10 +414,10 @@ def _retrieved(record: Mapping[str, Any]) -> tuple[str, list[tuple[str, float | 
     if isinstance(entries, Pairs):
         return query, [(any_id(doc, "document"), any_number(score, "score")) for doc, score in entries]
     if not isinstance(entries, list):
-        raise InputError(f"query {shown(query)}: expected a list of retrieved ids.")
+        raise InputError(f"query {format_id(query)}: expected a list of retrieved ids.")
     docs = [_scored(_plain(entry)) for entry in entries]
     if len({score is None for _, score in docs}) > 1:
-        raise InputError(f"query {shown(query)}: some retrieved documents have a score and some have none.")
+        raise InputError(f"query {format_id(query)}: some retrieved documents have a score and some have none.")
     return query, docs
 
 
@@ -446,7 +446,7 @@ def _relevant(record: Mapping[str, Any], words: Mapping[str, float]) -> tuple[st
     if isinstance(entries, Pairs):
         return query, [(any_id(doc, "document"), any_grade(value, words)) for doc, value in entries]
     if not isinstance(entries, list):
-        raise InputError(f"query {shown(query)}: expected a list of relevant ids.")
+        raise InputError(f"query {format_id(query)}: expected a list of relevant ids.")
     return query, [(any_id(doc, "document"), 1.0) for doc in entries]
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import BinaryIO
 
-from cranfield.base import counted, shown
+from cranfield.base import format_id, pluralize
 from cranfield.data import Qrels
 from cranfield.errors import InputError
 from cranfield.io.files import Input
@@ -26,7 +26,7 @@ def read_letor_qrels(source: Input, problem: OnProblem, words: Mapping[str, floa
         if not fields:
             continue
         if len(fields) < 2 or not fields[1].startswith(b"qid:") or len(fields[1]) == 4:
-            found = shown(text(b" ".join(fields[:2])))
+            found = format_id(text(b" ".join(fields[:2])))
             problem(InputError(f"expected 'grade qid:QUERY feature:value …', found {found:.80}.", source.name, line))
             continue
         try:
@@ -43,7 +43,9 @@ def read_letor_qrels(source: Input, problem: OnProblem, words: Mapping[str, floa
             rows.left_out["features"] = None
         rows.add(query, text(named[1]) if named else str(seen[query]), value, line)
     if unnamed:
-        message = f"{counted(len(unnamed), 'line')} without a document (#docid = …), called by number within the query."
+        message = (
+            f"{pluralize(len(unnamed), 'line')} without a document (#docid = …), called by number within the query."
+        )
         rows.notes.append(Note(message, unnamed[0], len(unnamed)))
     return rows
 
@@ -54,5 +56,5 @@ def write_letor_qrels(qrels: Qrels, out: BinaryIO) -> None:
     for i in rows_to_write(qrels, "plain"):
         query, doc = as_column(queries[i], "query id"), as_column(qrels.docs[i], "document id")
         if b"#" in query:
-            raise InputError(f"query id {shown(queries[i])} holds a '#', which begins a comment in this format.")
+            raise InputError(f"query id {format_id(queries[i])} holds a '#', which begins a comment in this format.")
         out.write(b"%b qid:%b #docid = %b\n" % (number(float(qrels.grades[i])), query, doc))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.base import GRADE_WORDS, OnDuplicate, shown
+from cranfield.base import GRADE_WORDS, OnDuplicate, format_id
 from cranfield.data import Qrels, Run
 from cranfield.errors import InputError
 from cranfield.io.parse_values import any_grade, any_id, any_number, stop
@@ -136,7 +136,7 @@ def _pairs(source: Mapping[Any, Mapping[Any, Any]]) -> Iterator[tuple[str, str, 
             try:
                 yield query, any_id(doc, "document"), value
             except InputError as error:
-                raise InputError(f"query {shown(query):.80}: {error.message}") from None
+                raise InputError(f"query {format_id(query):.80}: {error.message}") from None
 
 
 def _about(query: str, doc: str, error: InputError) -> InputError:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from cranfield.base import shown
+from cranfield.base import format_id
 from cranfield.errors import InputError
 
 OnProblem = Callable[[InputError], None]
@@ -43,7 +43,7 @@ def decimal(token: bytes, what: str) -> float:
     0.0015
     """
     if not _DECIMAL.fullmatch(token):
-        raise InputError(f"{what} {shown(text(token))} is not a decimal number.")
+        raise InputError(f"{what} {format_id(text(token))} is not a decimal number.")
     return _finite(float(token), text(token), what)
 
 
@@ -82,7 +82,7 @@ def grade(token: bytes, words: Mapping[str, float]) -> float:
     except KeyError:
         known = ", ".join(words)
         raise InputError(
-            f"grade {shown(text(token))} is neither a decimal number nor one of the words {known} "
+            f"grade {format_id(text(token))} is neither a decimal number nor one of the words {known} "
             "(--grade-words says what others stand for)."
         ) from None
 
@@ -99,7 +99,7 @@ def any_id(value: Any, what: str) -> str:
         # through bytes, so that two spellings of the same bytes are one id
         name = text(value.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
-        raise InputError(f"{what} id {shown(value):.80} is not valid Unicode.") from None
+        raise InputError(f"{what} id {format_id(value):.80} is not valid Unicode.") from None
     if not name:
         raise InputError(f"a {what} id is empty.")
     if "\n" in name or "\r" in name:

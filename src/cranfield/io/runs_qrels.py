@@ -9,7 +9,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, BinaryIO
 
-from cranfield.base import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS, OnDuplicate, core, counted, shown
+from cranfield.base import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS, OnDuplicate, core, format_id, pluralize
 from cranfield.data import Origin, Qrels, Run
 from cranfield.errors import FormatError, InputError
 from cranfield.io import trec
@@ -215,13 +215,13 @@ def _run_losses(run: Run, format: str) -> tuple[str, ...]:
     losses = []
     empty = sum(1 for i in range(len(run.queries)) if run.starts[i] == run.starts[i + 1])
     if empty and format not in ("json", "rag"):
-        losses.append(_lost(f"{counted(empty, 'query')} without any document", format))
+        losses.append(_lost(f"{pluralize(empty, 'query')} without any document", format))
     if format in ("msmarco", "rag"):
         losses.append(f"scores became ranks: {format} holds no scores.")
     if run.ranks is not None and format == "json":
         losses.append("the rank column is not in the output: json cannot hold it.")
     if run.tag and format != "trec":
-        losses.append(f"the tag {shown(run.tag)} is not in the output: only trec holds it.")
+        losses.append(f"the tag {format_id(run.tag)} is not in the output: only trec holds it.")
     return tuple(losses)
 
 
@@ -229,7 +229,7 @@ def _qrels_losses(qrels: Qrels, format: str) -> tuple[str, ...]:
     losses = []
     empty = sum(1 for i in range(len(qrels.queries)) if qrels.starts[i] == qrels.starts[i + 1])
     if empty and format not in ("json", "rag"):
-        losses.append(_lost(f"{counted(empty, 'query')} without any judgment", format))
+        losses.append(_lost(f"{pluralize(empty, 'query')} without any judgment", format))
     if format == "pairs" and any(sorted(qrels.grades[group]) != [0, 1] for group in trec.preference_groups(qrels)):
         losses.append("grades became preferences of one document to another: pairs holds nothing else.")
     layout = _LAYOUTS.get(format)
@@ -240,7 +240,7 @@ def _qrels_losses(qrels: Qrels, format: str) -> tuple[str, ...]:
     if qrels.has_subtopics and {"subtopic", "iter", "group"}.isdisjoint(columns):
         losses.append(_lost("subtopics", format))
     if len(kept) < len(qrels):
-        lost = counted(len(qrels) - len(kept), "judgment")
+        lost = pluralize(len(qrels) - len(kept), "judgment")
         losses.append(f"{lost} not in the output: a document judged twice keeps the highest grade.")
     if layout == "cacm":
         losses.extend(_lost_but_relevant_pairs(qrels, kept, format))
@@ -254,9 +254,10 @@ def _lost_but_relevant_pairs(qrels: Qrels, rows: list[int], format: str) -> Iter
     """What becomes of grades and ids in a list of relevant pairs."""
     grades = qrels.grades[rows]
     if irrelevant := int((grades < 1).sum()):
-        yield f"{counted(irrelevant, 'judgment')} below grade 1 not in the output: {format} lists relevant pairs only."
+        left_out = pluralize(irrelevant, "judgment")
+        yield f"{left_out} below grade 1 not in the output: {format} lists relevant pairs only."
     if higher := int((grades > 1).sum()):
-        yield f"{counted(higher, 'grade')} above 1 became 1: {format} lists relevant pairs only."
+        yield f"{pluralize(higher, 'grade')} above 1 became 1: {format} lists relevant pairs only."
     if any(map(trec.is_padded, (*qrels.queries, *qrels.docs[rows]))):
         yield f"zeros at the beginning of ids will not be read back: {format} pads ids with them."
 

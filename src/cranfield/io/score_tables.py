@@ -8,7 +8,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cranfield.base import Record, counted, id_bytes, listed, shown
+from cranfield.base import Record, encode_id, format_id, join_names, pluralize
 from cranfield.data import Origin
 from cranfield.errors import DuplicateError, FormatError, InputError
 from cranfield.io.files import Input, PathLike, display_name
@@ -98,7 +98,7 @@ class _Gathered:
             elif token.strip().lower() in _ABSENT:
                 value = math.nan
             else:
-                value = decimal(id_bytes(token.strip()), f"the value of {measure}")
+                value = decimal(encode_id(token.strip()), f"the value of {measure}")
         except InputError as error:
             raise InputError(error.message, self.file, line) from None
         except (TypeError, ValueError):
@@ -113,12 +113,12 @@ class _Gathered:
         known = own.setdefault(query, value)
         if known != value and not (math.isnan(known) and math.isnan(value)):
             who = "" if run is None else f" of {run}"
-            message = f"{measure}{who} has two values for query {shown(query)}, {known:g} and {value:g}."
+            message = f"{measure}{who} has two values for query {format_id(query)}, {known:g} and {value:g}."
             raise DuplicateError(message, self.file, line)
 
     def finished(self, name: str, origin: Origin | None) -> ScoreRows:
         if not self.table:
-            what = f": only {counted(self.means, 'mean')}. Print every query (-q)" if self.means else ""
+            what = f": only {pluralize(self.means, 'mean')}. Print every query (-q)" if self.means else ""
             raise InputError(f"there are no scores of queries{what}.", self.file)
         table = {name if run is None else run: own for run, own in self.table.items()}
         return ScoreRows(table, origin, tuple(self._notes()), is_named=None not in self.table)
@@ -126,11 +126,11 @@ class _Gathered:
     def _notes(self) -> Iterator[str]:
         where = f"{self.file}: " if self.file else ""
         if self.means:
-            yield f"{where}{counted(self.means, 'mean')} (query all) left out; means are of the queries compared."
+            yield f"{where}{pluralize(self.means, 'mean')} (query all) left out; means are of the queries compared."
         if self.texts:
             yield f"{where}{', '.join(self.texts)} left out, being no number."
         if self.absent:
-            yield f"{where}{counted(self.absent, 'value')} missing."
+            yield f"{where}{pluralize(self.absent, 'value')} missing."
 
 
 def _rows(source: Input) -> tuple[str, str, Iterable[tuple[int, Row]]]:
@@ -188,7 +188,7 @@ def _trec_eval_rows(source: Input) -> Iterator[tuple[int, Row]]:
             raise InputError(message, source.name, number)
         if cells[0].isdecimal():
             message = (
-                f"expected trec_eval's order (measure, query, value), found the number {shown(cells[0])} first. "
+                f"expected trec_eval's order (measure, query, value), found the number {format_id(cells[0])} first. "
                 "Name the columns in a first line, e.g. query<TAB>measure<TAB>value."
             )
             raise FormatError(message, source.name, number)
@@ -218,7 +218,7 @@ def _row(record: Mapping[str, Any], file: str | None, line: int) -> Row:
     names = {what: column(record, aliases) for what, aliases in _WANTED.items()}
     lacking = [what for what in ("measure", "query", "value") if names[what] is None]
     if lacking:
-        found = listed(map(str, record)) or "nothing"
+        found = join_names(map(str, record)) or "nothing"
         raise InputError(f"no {' and no '.join(lacking)}: found {found}.", file, line)
     run, measure, query, value = (None if name is None else record[name] for name in names.values())
     value = math.nan if value is None else value

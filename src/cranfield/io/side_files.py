@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cranfield.base import id_bytes, shown
+from cranfield.base import encode_id, format_id
 from cranfield.errors import InputError
 from cranfield.io.files import Input, PathLike
 from cranfield.io.parse_values import decimal, text
@@ -127,7 +127,7 @@ def _groups(path: PathLike, what: str) -> dict[str, str]:
     with Input(path) as source:
         for number, (name, group) in _rows(source, f"{what}<TAB>group"):
             if groups.setdefault(name, group) != group:
-                message = f"{what} {shown(name)} is put into two groups, {groups[name]!r} and {group!r}."
+                message = f"{what} {format_id(name)} is put into two groups, {groups[name]!r} and {group!r}."
                 raise InputError(message, source.name, number)
     return groups
 
@@ -138,7 +138,7 @@ def _amounts(path: PathLike, what: str, of: str) -> dict[str, float]:
         for number, (name, token) in _rows(source, f"{what}<TAB>{of}"):
             amount = _amount(token, of, source.name, number)
             if amounts.setdefault(name, amount) != amount:
-                message = f"{what} {shown(name)} has two {of}s, {amounts[name]:g} and {amount:g}."
+                message = f"{what} {format_id(name)} has two {of}s, {amounts[name]:g} and {amount:g}."
                 raise InputError(message, source.name, number)
     return amounts
 
@@ -160,7 +160,7 @@ def _rows(source: Input, layout: str) -> Iterator[tuple[int, list[str]]]:
 
 def _amount(token: str, of: str, file: str, number: int) -> float:
     try:
-        amount = decimal(id_bytes(token), of)
+        amount = decimal(encode_id(token), of)
     except InputError as error:
         raise InputError(error.message, file, number) from None
     if amount < 0:

@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
-from cranfield.base import id_bytes
+from cranfield.base import encode_id
 from cranfield.data import Qrels, Run
 from cranfield.errors import InputError, MissingExtra
 from cranfield.io.files import Input, PathLike
@@ -51,7 +51,7 @@ def write_delimited(rows: Run | Qrels, out: BinaryIO, delimiter: str) -> None:
     writer.writerow(columns)
     for row in zip(*columns.values(), strict=True):
         writer.writerow(row)
-    out.write(id_bytes(buffer.getvalue()))
+    out.write(encode_id(buffer.getvalue()))
 
 
 def write_parquet(rows: Run | Qrels, out: BinaryIO) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Literal
 
-from cranfield.base import shown
+from cranfield.base import format_id
 from cranfield.data import Document, Topic
 from cranfield.errors import InputError
 from cranfield.io.beir import (
@@ -142,7 +142,7 @@ def _no_implied_header(row: _Row, kind: Kind, file: str) -> InputError:
 def _records(rows: Iterator[_Row], header: Sequence[str], file: str, problem: OnProblem) -> Iterator[_Named]:
     for line, cells in rows:
         if len(cells) != len(header):
-            names = shown(" ".join(header)[:80])
+            names = format_id(" ".join(header)[:80])
             message = f"expected {len(header)} columns, {names}, found {len(cells)}."
             problem(InputError(message, file, line))
             continue

@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from cranfield.base import Record, counted, shown
+from cranfield.base import Record, format_id, pluralize
 from cranfield.data import Document, Topic
 from cranfield.errors import FormatError, InputError
 from cranfield.io import beir, smart, text_tables, trec_text
@@ -235,7 +235,7 @@ def _recognised(
     found = recognise(source.head)
     if found is not None:
         return found[0]
-    start = shown(source.head.lstrip()[:40].decode("utf-8", "replace"))
+    start = format_id(source.head.lstrip()[:40].decode("utf-8", "replace"))
     option = "--topics-format" if what == "topic" else "--from"
     message = (
         f"cannot tell the format of these {what}s: the file begins with {start}. "
@@ -254,7 +254,7 @@ def _distinct(numbered: Iterable[tuple[int, Topic]], file: str) -> tuple[Topic, 
     for line, topic in numbered:
         if topic.id in topics:
             first = topics[topic.id][0]
-            message = f"topic {shown(topic.id)} occurs again, first on line {first}. Ids must differ."
+            message = f"topic {format_id(topic.id)} occurs again, first on line {first}. Ids must differ."
             raise InputError(message, file, line)
         topics[topic.id] = line, topic
     if not topics:
@@ -277,7 +277,7 @@ def _documents(files: Iterable[str], format: str | None) -> Iterator[Document]:
 
 def _check_format(format: str | None, known: Mapping[str, str], what: str) -> None:
     if format is not None and format not in known:
-        raise FormatError(f"unknown {what} format {shown(format)}. Known are {', '.join(known)}.")
+        raise FormatError(f"unknown {what} format {format_id(format)}. Known are {', '.join(known)}.")
 
 
 def _output_format(path: PathLike, format: str | None, known: Mapping[str, str], what: str) -> str:
@@ -288,7 +288,7 @@ def _output_format(path: PathLike, format: str | None, known: Mapping[str, str],
     name = _SUFFIXES.get(suffix, "")
     if name not in known:
         message = (
-            f"cannot tell a {what} format from the suffix {shown(suffix)}. "
+            f"cannot tell a {what} format from the suffix {format_id(suffix)}. "
             f"Known are {', '.join(known)}; name it with format=/--format."
         )
         raise FormatError(message, os.fspath(path))
@@ -315,7 +315,8 @@ def _count_losses(text: Topic | Document, kind: str, format: str, lost: Counter[
 def _losses(lost: Counter[str], format: str, kind: str) -> tuple[str, ...]:
     noun = kind.removesuffix("s")
     return tuple(
-        f"{part} of {counted(count, noun)} not in the output: {format} cannot hold it." for part, count in lost.items()
+        f"{part} of {pluralize(count, noun)} not in the output: {format} cannot hold it."
+        for part, count in lost.items()
     )
 
 
@@ -341,9 +342,9 @@ def _holdable_documents(
 
 def _refuse_id(id: str, format: str, what: str, file: str) -> None:
     if not id.strip() or whole(id) != id:
-        raise InputError(f"{shown(id)} cannot be the id of a {what}.", file)
+        raise InputError(f"{format_id(id)} cannot be the id of a {what}.", file)
     if format not in ("jsonl", "beir") and (_CONTROL.search(id) or id != id.strip(" ")):
-        message = f"the {what} id {shown(id)} holds white space that {format} cannot keep, but jsonl can."
+        message = f"the {what} id {format_id(id)} holds white space that {format} cannot keep, but jsonl can."
         raise InputError(message, file)
 
 

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO
 
-from cranfield.base import counted, id_bytes, shown
+from cranfield.base import encode_id, format_id, pluralize
 from cranfield.data import Qrels, Run
 from cranfield.errors import InputError
 from cranfield.io.files import UTF8_BOM, Input
@@ -51,7 +51,7 @@ def read_trec_run(source: Input, problem: OnProblem) -> RunRows:
             _add_ranks(rows, ranks, numbers)
         rows.tag = rows.tag or text(tags[0])
     if long:
-        message = f"{counted(len(long), 'line')} with words after the tag, which are left out."
+        message = f"{pluralize(len(long), 'line')} with words after the tag, which are left out."
         rows.notes.append(Note(message, long[0], len(long)))
     return rows
 
@@ -62,7 +62,7 @@ def read_msmarco_run(source: Input, problem: OnProblem) -> RunRows:
     for number, (query, doc, token) in _lines(source, "msmarco", problem):
         rank = whole(token)
         if rank is None or rank < 0:
-            problem(_at(source, number, f"rank {shown(text(token))} is not a whole number from 0."))
+            problem(_at(source, number, f"rank {format_id(text(token))} is not a whole number from 0."))
             continue
         ranks.append(rank)
         rows.add(text(query), text(doc), 0.0, number)
@@ -99,7 +99,7 @@ def read_prels(source: Input, problem: OnProblem, words: Mapping[str, float]) ->
         if value is None:
             continue
         if chance != b"NA" and not _is_probability(chance):
-            problem(_at(source, number, f"probability {shown(text(chance))} is not in 0–1 or NA."))
+            problem(_at(source, number, f"probability {format_id(text(chance))} is not in 0–1 or NA."))
             continue
         rows.add(text(query), text(doc), value, number, method=text(method), probability=text(chance))
     return rows
@@ -116,16 +116,16 @@ def read_pairs(source: Input, problem: OnProblem, words: Mapping[str, float]) ->
         if not fields or fields[0].startswith("#"):
             continue
         if len(fields) not in (3, 4):
-            message = f"expected {_PAIR}, found {counted(len(fields), 'column')}."
+            message = f"expected {_PAIR}, found {pluralize(len(fields), 'column')}."
             problem(_at(source, number_, message))
             continue
         query, winner, loser = fields[:3]
         if fields[3:] == [loser]:
             winner, loser = loser, winner
         if winner == loser:
-            problem(_at(source, number_, f"document {shown(winner)} is preferred to itself."))
+            problem(_at(source, number_, f"document {format_id(winner)} is preferred to itself."))
         elif fields[3:] not in ([], [winner]):
-            message = f"winner {shown(fields[3])} is neither {shown(winner)} nor {shown(loser)}."
+            message = f"winner {format_id(fields[3])} is neither {format_id(winner)} nor {format_id(loser)}."
             problem(_at(source, number_, message))
         else:
             for doc, level in ((winner, 1.0), (loser, 0.0)):
@@ -144,13 +144,13 @@ def read_cranfield_qrels(source: Input, problem: OnProblem, words: Mapping[str, 
         if code == -1:
             left_out.append(number)
         elif code is None or not 1 <= code <= 5:
-            problem(_at(source, number, f"code {shown(text(token))}, expected 1 to 5, or -1."))
+            problem(_at(source, number, f"code {format_id(text(token))}, expected 1 to 5, or -1."))
         else:
             rows.add(text(query), text(doc), 5.0 - code, number)
     rows.notes.append(Note("grades are 5 − code (code 1 is the best)."))
     if left_out:
         message = (
-            f"{counted(len(left_out), 'row')} with code -1 left out (the document that the question was taken from)."
+            f"{pluralize(len(left_out), 'row')} with code -1 left out (the document that the question was taken from)."
         )
         rows.notes.append(Note(message, left_out[0], len(left_out)))
     return rows
@@ -170,7 +170,7 @@ def read_cacm_qrels(source: Input, problem: OnProblem, words: Mapping[str, float
     rows.notes.append(Note("every pair listed counts as relevant (grade 1), although the last column is 0."))
     if padded:
         message = (
-            f"{counted(len(padded), 'row')} with ids padded with zeros ('01', '0756'), read as '1', '756', "
+            f"{pluralize(len(padded), 'row')} with ids padded with zeros ('01', '0756'), read as '1', '756', "
             "as in the collection's documents and queries."
         )
         rows.notes.append(Note(message, padded[0], len(padded)))
@@ -245,7 +245,8 @@ def write_cranfield_qrels(qrels: Qrels, out: BinaryIO) -> None:
         grade_ = float(qrels.grades[i])
         if grade_ not in (0, 1, 2, 3, 4):
             message = (
-                f"query {shown(queries[i])}, document {shown(qrels.docs[i])}: grade {number(grade_).decode()} has no "
+                f"query {format_id(queries[i])}, document {format_id(qrels.docs[i])}: grade "
+                f"{number(grade_).decode()} has no "
                 "code in the cranfield format, which holds the whole grades 0 to 4 (as code 5 to 1)."
             )
             raise InputError(message)
@@ -292,7 +293,7 @@ def number(value: float) -> bytes:
 
 def descending(doc: str) -> tuple[int, ...]:
     """A key that puts ids in descending order of bytes."""
-    return (*(-byte for byte in id_bytes(doc)), 1)
+    return (*(-byte for byte in encode_id(doc)), 1)
 
 
 def _table(
@@ -383,7 +384,7 @@ def _add_ranks(rows: RunRows, tokens: Sequence[bytes], numbers: Sequence[int]) -
         at = ranks.index(None)
         rows.ranks = None
         rows.odd_rank = numbers[at], text(tokens[at])
-        message = f"the rank column is not used: {shown(rows.odd_rank[1]):.80} is no whole number."
+        message = f"the rank column is not used: {format_id(rows.odd_rank[1]):.80} is no whole number."
         rows.notes.append(Note(message, numbers[at]))
     else:
         rows.ranks.extend(rank for rank in ranks if rank is not None)
@@ -442,7 +443,7 @@ def is_padded(id: str) -> bool:
     >>> is_padded("0756"), is_padded("0")
     (True, False)
     """
-    token = id_bytes(id)
+    token = encode_id(id)
     return _unpadded(token) != text(token)
 
 
@@ -452,11 +453,13 @@ def _unpadded(token: bytes) -> str:
 
 def as_column(value: str, what: str) -> bytes:
     """An id as one column, or an error if white space would split it."""
-    encoded = id_bytes(value)
+    encoded = encode_id(value)
     if encoded.split() != [encoded]:
-        raise InputError(f"{what} {shown(value)} holds white space and cannot be a column of this format.")
+        raise InputError(f"{what} {format_id(value)} holds white space and cannot be a column of this format.")
     if what == "query id" and encoded.startswith(b"#"):
-        raise InputError(f"{what} {shown(value)} would make its line a comment in this format.")
+        raise InputError(f"{what} {format_id(value)} would make its line a comment in this format.")
     if what == "query id" and encoded.startswith(UTF8_BOM):
-        raise InputError(f"{what} {shown(value)} begins with a byte order mark, which would be lost in this format.")
+        raise InputError(
+            f"{what} {format_id(value)} begins with a byte order mark, which would be lost in this format."
+        )
     return encoded

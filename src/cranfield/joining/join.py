@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from cranfield.base import Missing, RankBy, Record, ScoreType, Ties, core, id_bytes, replace
+from cranfield.base import Missing, RankBy, Record, ScoreType, Ties, core, encode_id, replace
 from cranfield.data import Bools as Bools
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError
@@ -561,11 +561,11 @@ def _per_query(query: Ints, where: Bools, n: int) -> Ints:
 
 def _doc_descending(run: Run, rows: list[int]) -> list[int]:
     # trec_eval breaks ties by doc id, descending (form_res_rels.c)
-    return sorted(rows, key=lambda row: id_bytes(str(run.docs[row])), reverse=True)
+    return sorted(rows, key=lambda row: encode_id(str(run.docs[row])), reverse=True)
 
 
 def _doc_ascending(run: Run, rows: list[int]) -> list[int]:
-    return sorted(rows, key=lambda row: id_bytes(str(run.docs[row])))
+    return sorted(rows, key=lambda row: encode_id(str(run.docs[row])))
 
 
 def _by_rank_column(run: Run, rows: list[int]) -> list[int]:

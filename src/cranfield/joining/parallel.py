@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from cranfield.base import Record, core, in_parallel
+from cranfield.base import Record, core, map_in_threads
 from cranfield.io import Input
 
 STRETCH = 8 << 20  # of a file, for one thread at a time
@@ -84,7 +84,7 @@ class _Stretch(Record, eq=False):
 def _in_whole_queries(join: JoinLines, source: Input, jobs: int) -> Iterator[Part]:
     """The parts of a file, one after another; what was cut between two stretches is put together."""
     carried: list[bytes] = []
-    for stretch in in_parallel(lambda lines: _joined(join, lines), _stretches(source, jobs), jobs):
+    for stretch in map_in_threads(lambda lines: _joined(join, lines), _stretches(source, jobs), jobs):
         carried.append(stretch.head)
         if stretch.whole:
             continue

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from threading import Event, Thread
 from typing import Any
 
-from cranfield.base import core, in_natural_order
+from cranfield.base import core, sort_judgments
 from cranfield.errors import CranfieldError
 from cranfield.io import Input
 from cranfield.joining.parallel import TIES, NotContiguous, NotPlain, Part, joined_parts, joins
@@ -39,7 +39,7 @@ class _Ahead:
         try:
             with Input(self.qrels) as source:
                 judgments = core.read_judgments(source.read())
-            self.judgments = None if judgments is None else in_natural_order(judgments)
+            self.judgments = None if judgments is None else sort_judgments(judgments)
             self.has_judgments.set()
             if self.judgments is not None and self.run is not None:
                 with Input(self.run) as source:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed, replace
+from cranfield.base import Record, join_names, pluralize, replace
 from cranfield.data import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.costs import Indexing, cost_and_words, hardware, indexing_cost
@@ -178,7 +178,7 @@ def of_latencies(latencies: Sequence[Latency], baseline: str | None = None) -> B
     """The same figures from latencies that were measured elsewhere."""
     systems = list(dict.fromkeys(latency.system for latency in latencies))
     if baseline is not None and baseline not in systems:
-        raise CranfieldError(f"no latencies of {baseline!r}: there are those of {listed(systems)}.")
+        raise CranfieldError(f"no latencies of {baseline!r}: there are those of {join_names(systems)}.")
     ratios, notes = _ratios(latencies, systems, baseline)
     found = len({latency.query for latency in latencies})
     accounts = tuple(Account(system, "file") for system in systems)
@@ -273,7 +273,7 @@ def _check(subjects: Mapping[str, Subject], queries: Mapping[str, str], baseline
         raise InputError("there is nothing to measure: expected a system and a query at least.")
     check_names((*subjects, *queries))
     if baseline is not None and baseline not in subjects:
-        raise InputError(f"no system {baseline!r} to compare with: there are {listed(subjects)}.")
+        raise InputError(f"no system {baseline!r} to compare with: there are {join_names(subjects)}.")
 
 
 def _several(indexing: Indexing | Sequence[Indexing] | None) -> tuple[Indexing, ...]:
@@ -395,5 +395,5 @@ def _ratios(
     missing = [system for system in others if system not in {ratio.system for ratio in ratios}]
     if not missing:
         return tuple(ratios), ()
-    what = f"{counted(len(missing), 'system')} cannot be compared with {first}"
-    return tuple(ratios), (f"{what}, as no query was answered by both: {listed(missing)}.",)
+    what = f"{pluralize(len(missing), 'system')} cannot be compared with {first}"
+    return tuple(ratios), (f"{what}, as no query was answered by both: {join_names(missing)}.",)

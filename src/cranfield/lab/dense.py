@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import Record, counted, replace
+from cranfield.base import Record, pluralize, replace
 from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.diversity import Likeness, by_vectors
@@ -74,7 +74,7 @@ class Space(Record, eq=False):
     def of(cls, docs: Vectors, queries: Vectors | None = None, index: Index | None = None, where: str = "") -> Space:
         """Vectors put together; those of documents are for the documents of the index, if there is one."""
         if queries is not None and queries.dimension != docs.dimension:
-            found, expected = counted(queries.dimension, "number"), counted(docs.dimension, "number")
+            found, expected = pluralize(queries.dimension, "number"), pluralize(docs.dimension, "number")
             what = f"vectors of {found}, but those of documents ({docs.name}) have {expected}"
             raise InputError(f"{what}: both must come from the same model.", queries.name)
         if index is not None:

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.data import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import writing
@@ -177,7 +177,7 @@ def _answer(waiting: Mapping[bytes, str], kept: _Kept, endpoint: Endpoint, clien
     try:
         vectors = embed(list(waiting.values()), endpoint, client, kept.dimension)
     except CranfieldError as error:
-        there = counted(len(kept.rows), "vector")
+        there = pluralize(len(kept.rows), "vector")
         what = f"{there} got so far kept in {kept.path}; the same command goes on from there."
         raise ServerError(f"{error} {what if kept.rows else ''}".rstrip()) from None
     kept.add(list(waiting), vectors)
@@ -323,7 +323,7 @@ def _vectors(answer: Any, count: int, dimension: int | None) -> Any:
     if not isinstance(data, list) or not all(isinstance(one, dict) for one in data):
         raise ValueError(f"expected an object with a list of data, found {_shown(answer)}")
     if len(data) != count:
-        raise ValueError(f"{counted(len(data), 'vector')} for {counted(count, 'text')}")
+        raise ValueError(f"{pluralize(len(data), 'vector')} for {pluralize(count, 'text')}")
     places = [one.get("index", i) for i, one in enumerate(data)]
     if not all(type(place) is int for place in places) or sorted(places) != list(range(count)):
         raise ValueError(f"expected vectors with the indexes 0 to {count - 1}, found {_shown(places)}")
@@ -333,7 +333,7 @@ def _vectors(answer: Any, count: int, dimension: int | None) -> Any:
     expected = len(rows[0]) if dimension is None else dimension
     for place, row in enumerate(rows):
         if len(row) != expected:
-            raise ValueError(f"vector {place} has {counted(len(row), 'number')}, expected {expected:,}")
+            raise ValueError(f"vector {place} has {pluralize(len(row), 'number')}, expected {expected:,}")
     return np.array(rows, dtype=np.float32)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from cranfield.base import Record, counted, field_names, listed, replace
+from cranfield.base import Record, field_names, join_names, pluralize, replace
 from cranfield.data import Floats, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Evaluator, Interval, average, interval
@@ -238,4 +238,4 @@ def _notes(queries: Iterable[str], left: Qrels) -> tuple[str, ...]:
     if not out:
         return ()
     why = "no relevant document to learn from, or none left to find"
-    return (f"{counted(len(out), 'topic')} left out: {why}: {listed(out)}",)
+    return (f"{pluralize(len(out), 'topic')} left out: {why}: {join_names(out)}",)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, shown
+from cranfield.base import Record, format_id
 from cranfield.data import Document, Floats, Ints
 from cranfield.errors import InputError
 from cranfield.text import STOP_WORDS, Analysis, stemmer_of, words
@@ -160,7 +160,7 @@ def build(
     characters = 0
     for document in documents:
         if document.id in docs:
-            raise InputError(f"document {shown(document.id)} comes twice.", source or None)
+            raise InputError(f"document {format_id(document.id)} comes twice.", source or None)
         docs[document.id] = None
         text = " ".join(field_of(document, field) for field in fields)
         characters += len(text)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed, shown
+from cranfield.base import Record, format_id, join_names, pluralize
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation import interval
@@ -141,7 +141,7 @@ def closed_loop(
     begun = clock.now()
     for repetition, query, system in showing(rounds, len(rounds), "searching"):
         if in_a_row[system] >= MAX_FAILURES:
-            why = f"not asked after {counted(MAX_FAILURES, 'failure')} in a row"
+            why = f"not asked after {pluralize(MAX_FAILURES, 'failure')} in a row"
             failures.append(Failure(query, system, repetition, why))
             continue
         started = clock.now()
@@ -337,7 +337,7 @@ def compared(latencies: Sequence[Latency], baseline: str) -> list[Ratio]:
     for latency in latencies:
         times.setdefault(latency.system, {}).setdefault(latency.query, []).append(latency.ms)
     if baseline not in times:
-        raise CranfieldError(f"no latencies of {baseline!r}: there are those of {listed(times)}.")
+        raise CranfieldError(f"no latencies of {baseline!r}: there are those of {join_names(times)}.")
     medians = {s: {q: float(np.median(ms)) for q, ms in queries.items()} for s, queries in times.items()}
     found = (_ratio(system, baseline, medians) for system in medians if system != baseline)
     return [ratio for ratio in found if ratio is not None]
@@ -371,12 +371,14 @@ def check_names(names: Iterable[str]) -> None:
     """Refuse names of queries and systems that a file of latencies cannot hold."""
     for name in names:
         if not name.strip() or not {"\t", "\n", "\r"}.isdisjoint(name):
-            raise InputError(f"{shown(name)} cannot name a query or a system: it is empty, or has tabs or line ends.")
+            raise InputError(
+                f"{format_id(name)} cannot name a query or a system: it is empty, or has tabs or line ends."
+            )
 
 
 def _latency(fields: list[str], file: str, line: int) -> Latency:
     if len(fields) != 4:
-        message = f"expected query, system, repetition, ms, parted by tabs, found {counted(len(fields), 'column')}."
+        message = f"expected query, system, repetition, ms, parted by tabs, found {pluralize(len(fields), 'column')}."
         raise InputError(message, file, line)
     for what, name in zip(("query", "system"), fields, strict=False):
         if not name.strip():

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from cranfield.base import Record, core, cores, field_names, in_parallel
+from cranfield.base import Record, core, count_cores, field_names, map_in_threads
 from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.lab.index import Index
@@ -98,7 +98,7 @@ class Model(Record):
         asked = Asked.of([self.of_query(index, query) for query in queries])
         weighed = _weighed(index, self)
         answer = _by_matrix if core is None else _by_core
-        found = in_parallel(lambda some: answer(index, some, weighed, depth), asked.batches(index), cores())
+        found = map_in_threads(lambda some: answer(index, some, weighed, depth), asked.batches(index), count_cores())
         return [ranked for batch in found for ranked in batch]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, counted, fields, listed
+from cranfield.base import Record, fields, join_names, pluralize
 from cranfield.data import Floats, Ints, Qrels, Run, Topic
 from cranfield.errors import CranfieldError
 from cranfield.lab.dense import NEEDS, SIMILARITIES, Dense, Space
@@ -217,7 +217,7 @@ def _unknown(index: Index, queries: Iterable[str], relevant: Mapping[str, Sequen
     unknown = dict.fromkeys(d for query in queries for d in relevant.get(query, ()) if d not in index.doc_numbers)
     if not unknown:
         return ()
-    return (f"{counted(len(unknown), 'document')} given as relevant not in the index: {listed(unknown)}",)
+    return (f"{pluralize(len(unknown), 'document')} given as relevant not in the index: {join_names(unknown)}",)
 
 
 def _made(text: str, kinds: Mapping[str, type[Any]], what: str, more: str = "") -> Any:

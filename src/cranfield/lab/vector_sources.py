@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from cranfield.base import Record, replace, shown
+from cranfield.base import Record, format_id, replace
 from cranfield.data import Document, Run
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import PathLike
@@ -68,11 +68,14 @@ class Sources(Record):
         source = self.collection or str(index.about.get("source", ""))
         if not source or (self.collection is None and not is_named(source) and not os.path.exists(source)):
             raise InputError(
-                f"the documents are not where the index was made from ({shown(source)}). Name them with --collection."
+                f"the documents are not where the index was made from ({format_id(source)}). Name them with "
+                "--collection."
             )
         for document in open_collection(source).documents():
             if document.id not in index.doc_numbers:
-                raise InputError(f"document {shown(document.id)} is not in the index: was it made from others?", source)
+                raise InputError(
+                    f"document {format_id(document.id)} is not in the index: was it made from others?", source
+                )
             yield document
 
 

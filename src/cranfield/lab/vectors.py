@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, listed, shown
+from cranfield.base import format_id, join_names, pluralize
 from cranfield.data import Floats, Ints
 from cranfield.errors import DuplicateError, InputError, MissingExtra
 from cranfield.io import PathLike, column
@@ -58,7 +58,7 @@ class Vectors:
 
     def id_of(self, row: int) -> str:
         """A row as messages name it."""
-        return f"row {row + 1:,}" if self.ids is None else f"row {row + 1:,} ({shown(self.ids[row])})"
+        return f"row {row + 1:,}" if self.ids is None else f"row {row + 1:,} ({format_id(self.ids[row])})"
 
 
 class ParquetVectors(Vectors):
@@ -96,7 +96,7 @@ class ParquetVectors(Vectors):
         wrong = np.flatnonzero(sizes != self.dimension)  # a missing list has no size, which differs too
         if len(wrong):
             row, size = start + int(wrong[0]), sizes[wrong[0]]
-            what = "no vector" if np.isnan(size) else f"a vector of {counted(int(size), 'number')}"
+            what = "no vector" if np.isnan(size) else f"a vector of {pluralize(int(size), 'number')}"
             raise InputError(f"{self.id_of(row)} has {what}, expected {self.dimension:,} as in the first.", self.name)
         values = lists.flatten()
         if values.null_count:
@@ -177,17 +177,17 @@ def places(vectors: Vectors, ids: Sequence[str], noun: str, where: str = "") -> 
     inside = f" in {where}" if where else ""
     if vectors.ids is None:
         if len(vectors) != len(ids):
-            found, expected = counted(len(vectors), "vector"), counted(len(ids), noun)
+            found, expected = pluralize(len(vectors), "vector"), pluralize(len(ids), noun)
             hint = f" Ids, one a line, in {ids_file(vectors.name)} would tell which is which."
             raise InputError(f"{found} for {expected}{inside}.{hint}", vectors.name)
         return np.arange(len(ids))
     number = {one: i for i, one in enumerate(ids)}
     problems = []
     if unknown := [one for one in vectors.ids if one not in number]:
-        problems.append(f"{counted(len(unknown), 'vector')} of no {noun}{inside}: {listed(unknown)}")
+        problems.append(f"{pluralize(len(unknown), 'vector')} of no {noun}{inside}: {join_names(unknown)}")
     known = set(vectors.ids)
     if missing := [one for one in ids if one not in known]:
-        problems.append(f"{counted(len(missing), noun)}{inside} without a vector: {listed(missing)}")
+        problems.append(f"{pluralize(len(missing), noun)}{inside} without a vector: {join_names(missing)}")
     if problems:
         raise InputError("; ".join(problems) + ".", vectors.name)
     return np.array([number[one] for one in vectors.ids], dtype=np.int64)
@@ -196,16 +196,18 @@ def places(vectors: Vectors, ids: Sequence[str], noun: str, where: str = "") -> 
 def _wrong_rows(vectors: Vectors, rows: list[int], what: str) -> InputError:
     some = ", ".join(map(vectors.id_of, rows[:5]))
     more = f" and {len(rows) - 5:,} more" if len(rows) > 5 else ""
-    return InputError(f"{counted(len(rows), 'vector')} {what}: {some}{more}.", vectors.name)
+    return InputError(f"{pluralize(len(rows), 'vector')} {what}: {some}{more}.", vectors.name)
 
 
 def _check_ids(ids: Sequence[str], count: int, name: str) -> None:
     if len(ids) != count:
-        raise InputError(f"{counted(len(ids), 'id')} for {counted(count, 'vector')}.", name)
+        raise InputError(f"{pluralize(len(ids), 'id')} for {pluralize(count, 'vector')}.", name)
     if len(set(ids)) < len(ids):
         seen: set[str] = set()
         twice = [one for one in ids if one in seen or seen.add(one)]  # type: ignore[func-returns-value]
-        raise DuplicateError(f"{counted(len(set(twice)), 'id')} more than once: {listed(dict.fromkeys(twice))}.", name)
+        raise DuplicateError(
+            f"{pluralize(len(set(twice)), 'id')} more than once: {join_names(dict.fromkeys(twice))}.", name
+        )
 
 
 def _mapped(name: str) -> Any:
@@ -297,5 +299,5 @@ def _parquet_ids(file: Any, schema: Any, name: str) -> tuple[str, ...] | None:
         return None
     values = file.read(columns=[chosen]).column(0)
     if values.null_count:
-        raise InputError(f"column {chosen!r}: {counted(values.null_count, 'id')} missing.", name)
+        raise InputError(f"column {chosen!r}: {pluralize(values.null_count, 'id')} missing.", name)
     return tuple(map(str, values.to_pylist()))

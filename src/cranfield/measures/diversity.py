@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import Record, id_bytes, natural_order, replace
+from cranfield.base import Record, encode_id, replace, sort_naturally
 from cranfield.data import Floats, Ints
 from cranfield.joining import Bools, JudgedRun, share
 from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
@@ -79,7 +79,7 @@ class _Diverse(Measure):
         relevant = qrels.grades[rows] >= self.lowest_relevant
         docs, subtopics = qrels.docs[rows][relevant].tolist(), qrels.subtopics[rows][relevant].tolist()
         # ndeval adds up a document's subtopics in this order, which decides what counts as a tie in the ideal list
-        names = tuple(natural_order(set(subtopics)))
+        names = tuple(sort_naturally(set(subtopics)))
         place = {name: s for s, name in enumerate(names)}
         covered: dict[str, set[int]] = {}
         for doc, subtopic in zip(docs, subtopics, strict=True):
@@ -590,7 +590,7 @@ def novelty(covered: Iterable[Sequence[int] | Ints], alpha: float) -> Floats:
 
 def ideal_gains(topics: _Subtopics, alpha: float, depth: int | None) -> Floats:
     """The gains of the ideal list: always the document that has most to give next, of equals the largest doc id."""
-    docs = sorted(topics.of_doc, key=id_bytes, reverse=True)
+    docs = sorted(topics.of_doc, key=encode_id, reverse=True)
     covers = np.zeros((len(docs), topics.n))
     for row, doc in enumerate(docs):
         covers[row, topics.of_doc[doc]] = 1.0

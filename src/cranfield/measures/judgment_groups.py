@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import Record, id_bytes, replace
+from cranfield.base import Record, encode_id, replace
 from cranfield.data import Floats, Ints
 from cranfield.joining import JudgedRun
 from cranfield.measures.base import CUTOFF, REL, Measure
@@ -34,7 +34,7 @@ def by_group(judged: JudgedRun) -> Iterator[OfGroup]:
         grades: dict[str, dict[str, float]] = {}
         for group, doc, grade in zip(qrels.subtopics[rows], qrels.docs[rows], qrels.grades[rows], strict=True):
             grades.setdefault(str(group), {})[str(doc)] = float(grade)
-        for group in sorted(grades, key=id_bytes):
+        for group in sorted(grades, key=encode_id):
             yield _of_group(judged, i, group, grades[group])
 
 

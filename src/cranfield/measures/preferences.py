@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import Record, id_bytes
+from cranfield.base import Record, encode_id
 from cranfield.data import Floats, Ints
 from cranfield.errors import MeasureError
 from cranfield.joining import Bools, JudgedRun, share
@@ -151,7 +151,7 @@ class Compat(Measure):
         grades = judged.sources.qrels.judged[int(judged.qrels_at[i])]
         group_of = {} if self.repeats else judged.sources.extras.duplicates or {}
         best: dict[str, int] = {}
-        numbers = sorted(enumerate(grades), key=lambda pair: (-grades[pair[1]], id_bytes(pair[1])))
+        numbers = sorted(enumerate(grades), key=lambda pair: (-grades[pair[1]], encode_id(pair[1])))
         for number, doc in numbers:
             if doc in group_of:
                 best.setdefault(group_of[doc], number)
@@ -336,7 +336,7 @@ class PGC(Compat):
     def ideal(self, judged: JudgedRun, i: int) -> list[int]:
         docs, rank = judged.judged_docs(i), self.ranks(judged, i)
         # documents not retrieved are all equal to the original program, which takes any; here the id decides
-        order = sorted(range(len(docs)), key=lambda doc: (rank.get(doc, np.inf), id_bytes(docs[doc])))
+        order = sorted(range(len(docs)), key=lambda doc: (rank.get(doc, np.inf), encode_id(docs[doc])))
         wins = _wins(judged, i, self._stands_for(judged, i))[np.ix_(order, order)]
         return [order[place] for place in preferred_order(wins)]
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.data import Floats
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.joining import JudgedRun
@@ -247,8 +247,8 @@ class Gini(_OfCatalogue):
         for times, size in groups.items():
             first, last = last + 1, last + size
             if size:
-                how_often = f"shown by {counted(times, 'query')}" if times else "never shown"
-                what = f"{counted(size, 'item')} {how_often}"
+                how_often = f"shown by {pluralize(times, 'query')}" if times else "never shown"
+                what = f"{pluralize(size, 'item')} {how_often}"
                 # the mean of 2j − N − 1 over j = first … last, for each of them
                 term = size * (first + last - items - 1) * times / shown
                 rows.append({"what": what, "items": size, "shown": times, "from": first, "to": last, "term": term})

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import Record, natural_order, shown
+from cranfield.base import Record, format_id, sort_naturally
 from cranfield.data import Floats, Ints
 from cranfield.errors import EvaluationError
 from cranfield.joining import Bools, JudgedRun, once_each, share
@@ -100,7 +100,7 @@ class _Stratified(Measure):
         qrels = judged.sources.qrels
         rows = qrels.rows_of(at)
         stratum_of = dict(zip(qrels.docs[rows].tolist(), map(str, qrels.extra["stratum"][rows]), strict=True))
-        strata = {name: s for s, name in enumerate(natural_order(set(stratum_of.values())))}
+        strata = {name: s for s, name in enumerate(sort_naturally(set(stratum_of.values())))}
         grade_of = _grades(self, judged, at)
         places = [strata[stratum_of[doc]] for doc in grade_of]
         return _Pool(tuple(strata), np.array(places, dtype=np.int64), np.array(list(grade_of.values())))
@@ -557,7 +557,7 @@ class _Drawn(Measure):
         if method in ("0", "2") and not self.sample_only:
             return 1.0  # MTC chose it, and not by chance
         if chance == 0 and grade >= self.lowest_relevant:
-            raise EvaluationError(f"{self}: document {shown(doc)} was drawn although its probability is 0.")
+            raise EvaluationError(f"{self}: document {format_id(doc)} was drawn although its probability is 0.")
         return chance
 
 
@@ -885,5 +885,5 @@ def _number(doc: str, text: str) -> float:
         return float(text)
     except ValueError:
         raise EvaluationError(
-            f"document {shown(doc)} has probability {shown(text)}: expected a number or NA."
+            f"document {format_id(doc)} has probability {format_id(text)}: expected a number or NA."
         ) from None

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from cranfield.base import Record, id_bytes
+from cranfield.base import Record, encode_id
 from cranfield.data import Floats, Ints
 from cranfield.errors import EvaluationError
 from cranfield.joining import Bools, JudgedRun, share
@@ -100,7 +100,7 @@ def preferences_of(judged: JudgedRun, i: int) -> Preferring:
     groups: dict[str, dict[str, list[tuple[int, float]]]] = {}
     for group, subgroup, place, grade in zip(qrels.subtopics[rows], subgroups, at, qrels.grades[rows], strict=True):
         groups.setdefault(str(group), {}).setdefault(str(subgroup), []).append((place, float(grade)))
-    parts = [groups[group] for group in sorted(groups, key=id_bytes)]
+    parts = [groups[group] for group in sorted(groups, key=encode_id)]
     return Preferring(hits, tuple(_of_group(part, len(position), len(hits)) for part in parts))
 
 
@@ -108,7 +108,7 @@ def positions(judged: JudgedRun, i: int) -> dict[str, int]:
     """The judged documents of query i by position: those retrieved in rank order, then the others by id."""
     docs = judged.judged_docs(i)
     found = [docs[number] for number in judged.doc[_judged_hits(judged, i)].tolist()]
-    missed = sorted(set(docs) - set(found), key=id_bytes)
+    missed = sorted(set(docs) - set(found), key=encode_id)
     return {doc: number for number, doc in enumerate([*found, *missed])}
 
 
@@ -121,7 +121,7 @@ def _judged_hits(judged: JudgedRun, i: int) -> Ints:
 def _of_group(subgroups: dict[str, list[tuple[int, float]]], documents: int, retrieved: int) -> Preferences:
     level = np.full(documents, np.nan)
     better = np.zeros((documents, documents), dtype=bool)
-    for subgroup in sorted(subgroups, key=id_bytes):
+    for subgroup in sorted(subgroups, key=encode_id):
         own = np.full(documents, np.nan)
         for place, grade in subgroups[subgroup]:
             own[place] = grade

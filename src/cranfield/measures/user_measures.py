@@ -8,7 +8,7 @@ import sys
 from functools import lru_cache
 from types import ModuleType
 
-from cranfield.base import Record, fields, listed
+from cranfield.base import Record, fields, join_names
 from cranfield.errors import InputError, MeasureError
 from cranfield.measures.base import Measure, own_error
 
@@ -33,7 +33,7 @@ def own_measure(file: str, name: str) -> type[Measure]:
         return kinds[name]
     if name in found.others:
         raise MeasureError(f"{file}: {name} is not a measure: expected a class that subclasses cranfield.Measure.")
-    has = f"it has {listed(kind.__name__ for kind in found.measures)}" if kinds else "it has none"
+    has = f"it has {join_names(kind.__name__ for kind in found.measures)}" if kinds else "it has none"
     raise MeasureError(f"{file}: there is no measure {name!r}: {has}.")
 
 
@@ -84,7 +84,7 @@ def _finish(name: str, kind: type[Measure], file: str) -> None:
     kind.source = file
     undescribed = [field.name for field in fields(kind) if field.name not in kind.parameters]
     if undescribed:
-        raise InputError(f"{name} does not describe {listed(undescribed)} in its `parameters`.", file)
+        raise InputError(f"{name} does not describe {join_names(undescribed)} in its `parameters`.", file)
     if not kind.__dict__.get("name") and not name.startswith("_"):
         kind.name = name
         kind.register()

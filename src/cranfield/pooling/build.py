@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
-from cranfield.base import Record, counted, id_bytes, listed, replace
+from cranfield.base import Record, encode_id, join_names, pluralize, replace
 from cranfield.data import Document, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.pooling.active import ActiveSampling, prels_of
@@ -208,7 +208,7 @@ def _sha256(rows: Run | Qrels) -> str:
     values = rows.scores if isinstance(rows, Run) else rows.grades
     lines = zip(rows.row_queries(), rows.docs.tolist(), values.tolist(), strict=True)
     return hashlib.sha256(
-        b"".join(b"%b\t%b\t%b\n" % (id_bytes(q), id_bytes(d), repr(v).encode()) for q, d, v in lines)
+        b"".join(b"%b\t%b\t%b\n" % (encode_id(q), encode_id(d), repr(v).encode()) for q, d, v in lines)
     ).hexdigest()
 
 
@@ -225,7 +225,7 @@ def _notes(plan: Plan, runs: Sequence[Run], lists: Mapping[str, Lists], known: K
 def _round_notes(sample: Qrels | None, wanted: Wanted) -> Iterator[str]:
     """Of how many topics there are chances to estimate with."""
     if sample is not None and "probability" in sample.extra:
-        known = f"{len(sample.queries):,} of {counted(len(wanted), 'topic')}"
+        known = f"{len(sample.queries):,} of {pluralize(len(wanted), 'topic')}"
         yield f"{known} with a round of draws of which all is judged, and so with chances to estimate from."
 
 
@@ -244,12 +244,12 @@ def coverage_notes(runs: Sequence[Run], lists: Mapping[str, Lists]) -> Iterator[
     if len(alone) == len(lists):
         yield "No two runs have a topic in common: every topic is pooled from one run alone. Are these one collection?"
     elif alone:
-        yield f"{counted(len(alone), 'topic')} in one run only, and pooled from it alone: {listed(alone)}."
+        yield f"{pluralize(len(alone), 'topic')} in one run only, and pooled from it alone: {join_names(alone)}."
     if some:
-        yield f"{counted(len(some), 'topic')} not in all runs: {listed(some)}."
+        yield f"{pluralize(len(some), 'topic')} not in all runs: {join_names(some)}."
     empty = [query for query, n in holders.items() if n == 0]
     if empty:
-        yield f"No run has a document for {counted(len(empty), 'topic')}: {listed(empty)}."
+        yield f"No run has a document for {pluralize(len(empty), 'topic')}: {join_names(empty)}."
 
 
 def _judged_notes(known: Known, wanted: Wanted) -> Iterator[str]:
@@ -260,13 +260,13 @@ def _judged_notes(known: Known, wanted: Wanted) -> Iterator[str]:
         yield f"None of the topics has a judgment in {known.qrels.name}: are the ids the same?"
         return
     if known.negative:
-        yield f"{counted(known.negative, 'grade')} below 0: pooled but not judged, so that they are asked for again."
+        yield f"{pluralize(known.negative, 'grade')} below 0: pooled but not judged, so that they are asked for again."
     new = [query for query in wanted if query not in known.grades]
     if new:
-        yield f"{counted(len(new), 'topic')} without any judgment so far: {listed(new)}."
+        yield f"{pluralize(len(new), 'topic')} without any judgment so far: {join_names(new)}."
     done = [query for query in before if all(doc in known.of_query(query) for doc in wanted[query])]
     if done:
-        yield f"Nothing is left to judge for {counted(len(done), 'topic')}: {listed(done)}."
+        yield f"Nothing is left to judge for {pluralize(len(done), 'topic')}: {join_names(done)}."
 
 
 def _budget_notes(plan: Plan, wanted: Wanted) -> Iterator[str]:
@@ -281,9 +281,9 @@ def _budget_notes(plan: Plan, wanted: Wanted) -> Iterator[str]:
     if short:
         least = min(len(wanted[query]) for query in short)
         yield (
-            f"{counted(len(short), 'topic')} with fewer than {plan.budget:,} documents to judge (the fewest "
+            f"{pluralize(len(short), 'topic')} with fewer than {plan.budget:,} documents to judge (the fewest "
             f"{least:,}): all of theirs are in the pool."
         )
     every = sum(map(len, wanted.values()))
     if plan.total is not None and every < plan.total:
-        yield f"There are only {counted(every, 'document')} to judge, fewer than {plan.total:,}: all are in the pool."
+        yield f"There are only {pluralize(every, 'document')} to judge, fewer than {plan.total:,}: all are in the pool."

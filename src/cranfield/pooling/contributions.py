@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Bools, Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import distinct_names
@@ -242,18 +242,18 @@ def _inferred(joins: Sequence[JudgedRun], full: Sequence[int | None]) -> tuple[i
 def _notes(qrels: Qrels, runs: Sequence[Run], joins: Sequence[JudgedRun], pooled: Sequence[bool]) -> Iterable[str]:
     left = [run.name for run, is_pooled in zip(runs, pooled, strict=True) if not is_pooled]
     if left:
-        which = listed(left)
+        which = join_names(left)
         yield f"Not taken for pooled, being judged less deep than others (--depth takes all for pooled): {which}."
     for run, join in zip(runs, joins, strict=True):
         missing = [query for query, gone in zip(join.queries, join.missing.tolist(), strict=True) if gone]
         if missing:
-            n = counted(len(missing), "topic")
-            yield f"{run.name} has nothing for {n} with judgments, which count as 0 ({listed(missing)})."
+            n = pluralize(len(missing), "topic")
+            yield f"{run.name} has nothing for {n} with judgments, which count as 0 ({join_names(missing)})."
     unjudged = max(join.only_in_run for join in joins)
     if unjudged:
         yield f"Queries of the runs without judgments are left out, up to {unjudged:,} of a run."
     if qrels.merged:
-        what = counted(qrels.merged, "document")
+        what = pluralize(qrels.merged, "document")
         yield f"{what} judged for several subtopics or groups: the highest grade tells whether it is relevant."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from cranfield.base import listed, shown
+from cranfield.base import format_id, join_names
 from cranfield.errors import InputError
 from cranfield.io import Input, PathLike, text
 
@@ -22,7 +22,7 @@ def read_run_groups(path: PathLike) -> dict[str, str]:
                 raise InputError(f"expected 'run<TAB>group', found {len(fields)} columns.", source.name, number)
             run, group = fields
             if groups.setdefault(run, group) != group:
-                message = f"run {shown(run)} is put into two groups, {groups[run]!r} and {group!r}."
+                message = f"run {format_id(run)} is put into two groups, {groups[run]!r} and {group!r}."
                 raise InputError(message, source.name, number)
         if not groups:
             raise InputError("the file is empty, expected 'run<TAB>group' lines.", source.name)
@@ -46,7 +46,7 @@ def grouped(runs: Sequence[str], groups: Mapping[str, str] | str | None = None) 
         return tuple(_matched(run, groups) for run in runs)
     unknown = [run for run in groups if run not in runs]
     if len(unknown) == len(groups):
-        raise InputError(f"none of the runs that are put into groups is here: {listed(unknown, 3)}.")
+        raise InputError(f"none of the runs that are put into groups is here: {join_names(unknown, 3)}.")
     return tuple(groups.get(run, run) for run in runs)
 
 

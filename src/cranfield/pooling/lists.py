@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, id_bytes
+from cranfield.base import Record, encode_id
 from cranfield.data import Floats, Run
 from cranfield.errors import CranfieldError
 from cranfield.fusion import all_queries, as_runs
@@ -59,7 +59,7 @@ def named_runs(runs: Any) -> list[Run]:
     """Runs from whatever there is, in the order of their names: how they are listed changes nothing."""
     if not isinstance(runs, (str, os.PathLike, Run)) and not len(runs):
         raise CranfieldError("there is no run to pool.")
-    return sorted(as_runs(runs), key=lambda run: id_bytes(run.name))
+    return sorted(as_runs(runs), key=lambda run: encode_id(run.name))
 
 
 def ranked_lists(runs: Sequence[Run], depth: int | None = None) -> dict[str, Lists]:
@@ -98,5 +98,5 @@ def _first(run: Run, i: int, depth: int | None) -> Top:
     if depth is not None and len(docs) > depth:
         near = scores >= np.partition(scores, len(scores) - depth)[len(scores) - depth]
         docs, scores = docs[near], scores[near]
-    ranked = sorted(zip(scores.tolist(), map(id_bytes, docs), docs.tolist(), strict=True), reverse=True)[:depth]
+    ranked = sorted(zip(scores.tolist(), map(encode_id, docs), docs.tolist(), strict=True), reverse=True)[:depth]
     return tuple(doc for _, _, doc in ranked), np.array([score for score, _, _ in ranked])

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
-from cranfield.base import OnDuplicate, cores
+from cranfield.base import OnDuplicate, count_cores
 from cranfield.data import Run
 from cranfield.errors import InputError
 from cranfield.io import read_run
@@ -19,7 +19,7 @@ def read_runs(
 ) -> Iterator[Run]:
     """The runs of some files, in their order; large ones are read by several processes."""
     read = partial(read_run, format=format, on_duplicate=on_duplicate)
-    workers = min(jobs or cores(), len(files))
+    workers = min(jobs or count_cores(), len(files))
     if workers < 2 or "-" in files or _size(files) < LARGE:
         yield from map(read, files)
         return

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Ints, Qrels
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.io import as_qrels
@@ -221,7 +221,7 @@ class _Given:
     @property
     def population_is(self) -> str:
         if self.docs is not None:
-            return f"a collection of {counted(self.docs, 'document')}"
+            return f"a collection of {pluralize(self.docs, 'document')}"
         return "what the runs retrieved, at any rank" if self.pooled is not None else "of unknown size"
 
     def topics(self) -> Iterator[tuple[int, str, int]]:
@@ -276,12 +276,13 @@ def _by_sampling(given: _Given, sample: Qrels | None) -> Method:
     place = {query: i for i, query in enumerate(given.qrels.queries)}
     unknown = [query for query in sample.queries if query not in place]
     if len(unknown) == len(sample.queries):
-        raise EvaluationError(f"the sample has no topic of the judgments: it has {listed(sample.queries, 3)}.")
+        raise EvaluationError(f"the sample has no topic of the judgments: it has {join_names(sample.queries, 3)}.")
     drawn, found, left = _sampled(given, sample, place)
-    notes = [f"Not in the judgments, left out: {counted(len(unknown), 'topic')} of the sample."] if unknown else []
+    notes = [f"Not in the judgments, left out: {pluralize(len(unknown), 'topic')} of the sample."] if unknown else []
     if left:
         notes.append(
-            f"{counted(left, 'document')} of the sample left out: judged already, or not among those it is drawn from."
+            f"{pluralize(left, 'document')} of the sample left out: judged already, or not among those it is drawn "
+            "from."
         )
     topics = tuple(
         _sampled_topic(given, i, query, known, int(drawn[i]), int(found[i])) for i, query, known in given.topics()
@@ -289,7 +290,8 @@ def _by_sampling(given: _Given, sample: Qrels | None) -> Method:
     without = [estimate.topic for estimate in topics if estimate.total is None and estimate.topic is not None]
     if without and drawn.any():
         notes.append(
-            f"{counted(len(without), 'topic')} without a sample, of which the sum says nothing: {listed(without)}."
+            f"{pluralize(len(without), 'topic')} without a sample, of which the sum says nothing: "
+            f"{join_names(without)}."
         )
     return method(_sampled_sum(given, drawn, found), topics, notes=tuple(notes))
 
@@ -522,7 +524,7 @@ def _by_external(given: _Given, external: Qrels | None) -> Method:
         return method(None, why_not="needs relevant documents known from elsewhere: --external QRELS.")
     theirs = dict(zip(external.queries, external.judged, strict=True))
     if not set(theirs) & set(given.qrels.queries):
-        raise EvaluationError(f"the outside source has no topic of the judgments: it has {listed(theirs, 3)}.")
+        raise EvaluationError(f"the outside source has no topic of the judgments: it has {join_names(theirs, 3)}.")
     rows = [
         (query, known, *_confirmed(theirs.get(query, {}), given.qrels.judged[i], given.rel))
         for i, query, known in given.topics()

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cranfield.base import Record, id_bytes, natural_order
+from cranfield.base import Record, encode_id, sort_naturally
 from cranfield.data import Qrels
 from cranfield.pooling.lists import Lists
 from cranfield.pooling.strategy import Fixed, Setting, scattered
@@ -81,12 +81,12 @@ def sampled_qrels(strata: Mapping[str, Mapping[str, str]], graded: Mapping[str, 
 
     This is what xinfAP, infNDCG and iP take; before anything is judged, it is the form to be filled in.
     """
-    every = natural_order({stratum for own in strata.values() for stratum in own.values()})
+    every = sort_naturally({stratum for own in strata.values() for stratum in own.values()})
     order = {stratum: i for i, stratum in enumerate(every)}
     rows = [
         (query, doc, stratum, graded.get(query, {}).get(doc, NOT_JUDGED))
         for query, own in strata.items()
-        for doc, stratum in sorted(own.items(), key=lambda pair: (order[pair[1]], id_bytes(pair[0])))
+        for doc, stratum in sorted(own.items(), key=lambda pair: (order[pair[1]], encode_id(pair[0])))
     ]
     queries, docs, names, grades = zip(*rows, strict=True) if rows else ((), (), (), ())
     return Qrels.from_rows(queries, docs, grades, extra={"stratum": names}, name="sample")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cranfield.base import id_bytes
+from cranfield.base import encode_id
 from cranfield.data import Run
 from cranfield.fusion import gather, recipe_of
 from cranfield.pooling.lists import Lists
@@ -19,7 +19,7 @@ def depth_order(lists: Lists, depth: int | None = None) -> list[str]:
     """
     ranks, best = lists.ranks, lists.best
     docs = [doc for doc in ranks if depth is None or best[doc] <= depth]
-    return sorted(docs, key=lambda doc: (best[doc], -len(ranks[doc]), id_bytes(doc)))
+    return sorted(docs, key=lambda doc: (best[doc], -len(ranks[doc]), encode_id(doc)))
 
 
 class Depth(Fixed):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from cranfield.base import Record, id_bytes
+from cranfield.base import Record, encode_id
 from cranfield.data import Bools, Document, Floats
 from cranfield.errors import CranfieldError
 from cranfield.pooling.lists import Lists
@@ -176,8 +176,8 @@ def scattered(docs: Iterable[str], query: str, seed: int, what: str = "") -> lis
     True
     """
     start = _start(seed, what, query)
-    return sorted(docs, key=lambda doc: sha256(start + id_bytes(doc)).digest())
+    return sorted(docs, key=lambda doc: sha256(start + encode_id(doc)).digest())
 
 
 def _start(seed: int, what: str, query: str) -> bytes:
-    return b"%b\0%b\0" % (f"{seed}{' ' if what else ''}{what}".encode(), id_bytes(query))
+    return b"%b\0%b\0" % (f"{seed}{' ' if what else ''}{what}".encode(), encode_id(query))

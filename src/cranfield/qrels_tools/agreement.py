@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.qrels_tools.assessor_matrix import Panel, side_by_side
@@ -311,7 +311,7 @@ def _notes(panel: Panel, scale: Sequence[float] | None, overall: Group | None, d
         if overall.topics < 2:
             yield "All pairs in common belong to one topic: intervals resample pairs, not topics."
         elif overall.topics < FEW_TOPICS:
-            number = counted(overall.topics, "topic")
+            number = pluralize(overall.topics, "topic")
             yield f"Intervals rest on {number}: with so few they are too narrow."
     if panel.models and not panel.people:
         yield "All assessors are models: there is nobody to compare them with."

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from cranfield.base import Record, counted, natural_order, shown
+from cranfield.base import Record, format_id, pluralize, sort_naturally
 from cranfield.data import Bools, Floats, Ints, Qrels, Strings
 from cranfield.errors import InputError
 from cranfield.qrels_tools.assessors import Assessor
@@ -97,8 +97,8 @@ class Panel(Record, eq=False):
         if odd.any():
             row, column = np.argwhere(odd)[0]
             raise InputError(
-                f"{self.names[column]} gave {self.grades[row, column]:g} to document {shown(self.docs[row])} of query "
-                f"{shown(self.queries[self.query[row]])}, which is not on the scale "
+                f"{self.names[column]} gave {self.grades[row, column]:g} to document {format_id(self.docs[row])} of "
+                f"query {format_id(self.queries[self.query[row]])}, which is not on the scale "
                 f"{' '.join(f'{grade:g}' for grade in scale)}."
             )
 
@@ -119,7 +119,7 @@ def side_by_side(
     for assessor in assessors:
         _require_grades(assessor)
     has_subtopics = _tells_subtopics(assessors)
-    queries = tuple(natural_order({query for assessor in assessors for query in assessor.qrels.queries}))
+    queries = tuple(sort_naturally({query for assessor in assessors for query in assessor.qrels.queries}))
     row_of: dict[tuple[str, ...], int] = {}
     columns = [_rows(assessor.qrels, has_subtopics, row_of) for assessor in assessors]
     keys = list(row_of)
@@ -203,8 +203,8 @@ def _strata(assessors: Sequence[Assessor], columns: Sequence[Ints], size: int, o
         if any(differs):
             at = differs.index(True)
             raise InputError(
-                f"{assessor.name} has document {shown(assessor.qrels.docs[at])} of query "
-                f"{shown(assessor.qrels.row_queries()[at])} in stratum {own[at]}, another file in stratum "
+                f"{assessor.name} has document {format_id(assessor.qrels.docs[at])} of query "
+                f"{format_id(assessor.qrels.row_queries()[at])} in stratum {own[at]}, another file in stratum "
                 f"{strata[rows[at]]}: these are two samples, and their strata cannot be merged."
             )
         strata[rows] = own
@@ -218,7 +218,7 @@ def _notes(assessors: Sequence[Assessor], scale: Sequence[float] | None) -> Iter
         if len(negative):
             found = ", ".join(f"{grade:g}" for grade in np.unique(negative))
             yield (
-                f"{assessor.label}: {counted(len(negative), 'negative grade')} ({found}) taken for pooled but not "
+                f"{assessor.label}: {pluralize(len(negative), 'negative grade')} ({found}) taken for pooled but not "
                 "judged. If they are judgments, name them in --scale, or map them first: cranfield qrels map."
             )
         if is_clicks(assessor.qrels):

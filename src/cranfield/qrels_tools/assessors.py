@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 
-from cranfield.base import Record, listed
+from cranfield.base import Record, join_names
 from cranfield.data import Qrels
 from cranfield.errors import InputError
 from cranfield.evaluation import distinct_names
@@ -73,7 +73,7 @@ def _name_and_file(text: str) -> tuple[str, str]:
 def _model_file(text: str, names: Sequence[str]) -> tuple[str, str]:
     name, file = _name_and_file(text)
     if not name and not os.path.exists(file) and file != "-":
-        known = f" ({listed(names)})" if names else ""
+        known = f" ({join_names(names)})" if names else ""
         raise InputError(f"--model {text}: neither the name of an assessor{known} nor a file of judgments, NAME=FILE.")
     return name, file
 

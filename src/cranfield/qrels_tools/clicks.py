@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Origin, Qrels
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import (
@@ -72,7 +72,7 @@ class ClickRule(Record):
     def described(self) -> str:
         """The rule in a sentence."""
         grades = ", ".join(f"{grade} from {t:g}" for grade, t in enumerate(self.thresholds, 1))
-        few = f"pairs with fewer than {counted(self.least, 'impression')}"
+        few = f"pairs with fewer than {pluralize(self.least, 'impression')}"
         if self.rule == "ctr":
             return f"grade {grades} by the share of impressions that were clicked, else 0; {few} are left out"
         interval = f"{100 * self.level:g} % Wilson interval"
@@ -147,7 +147,7 @@ def judge_by_clicks(log: PathLike, rule: ClickRule | None = None, topics: Mappin
         grades.append(grade)
     if not grades:
         raise InputError(
-            f"no pair is left: {few:,} of {len(rows.counts):,} have fewer than {counted(rule.least, 'impression')}, "
+            f"no pair is left: {few:,} of {len(rows.counts):,} have fewer than {pluralize(rule.least, 'impression')}, "
             f"{undecided:,} are undecided. Lower --min-impressions, or choose --rule ctr.",
             origin.file,
         )
@@ -195,22 +195,22 @@ class _Rows:
         if not self.rows:
             raise InputError("no row in this log: expected query, doc, clicks and impressions.", file)
         if not self.counts:
-            raise InputError(f"no query of the log is among the topics; it has {listed(self.unknown, 3)}.", file)
+            raise InputError(f"no query of the log is among the topics; it has {join_names(self.unknown, 3)}.", file)
         if 2 * self.too_many > self.rows:
             raise InputError(
-                f"{self.too_many:,} of {counted(self.rows, 'row')} have more clicks than impressions: are the two "
+                f"{self.too_many:,} of {pluralize(self.rows, 'row')} have more clicks than impressions: are the two "
                 "columns exchanged?",
                 file,
             )
 
     def notes(self) -> Iterator[str]:
         if self.repeated:
-            yield f"{counted(self.repeated, 'row')} added to an earlier one of the same query and document."
+            yield f"{pluralize(self.repeated, 'row')} added to an earlier one of the same query and document."
         if self.too_many:
-            yield f"{counted(self.too_many, 'row')} with more clicks than impressions: counted as clicked every time."
+            yield f"{pluralize(self.too_many, 'row')} with more clicks than impressions: counted as clicked every time."
         if self.unknown:
-            number = counted(len(self.unknown), "query")
-            yield f"{number} of the log left out, not among the topics: {listed(self.unknown, 3)}."
+            number = pluralize(len(self.unknown), "query")
+            yield f"{number} of the log left out, not among the topics: {join_names(self.unknown, 3)}."
         if self.unused:
             yield f"not used: {', '.join(self.unused)}."
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 
 import numpy as np
 
-from cranfield.base import Record, counted, id_bytes, listed, replace
+from cranfield.base import Record, encode_id, join_names, pluralize, replace
 from cranfield.data import Bools, Floats, Ints, Qrels
 from cranfield.errors import CranfieldError, InputError
 
@@ -51,7 +51,7 @@ def keep(
     kept = rows_of(qrels, rows, qrels.grades[rows])
     gone = [query for query in qrels.queries if query not in set(kept.queries)]
     if gone and topics is None:
-        notes.append(f"{counted(len(gone), 'topic')} without any judgment left: {listed(gone, 3)}.")
+        notes.append(f"{pluralize(len(gone), 'topic')} without any judgment left: {join_names(gone, 3)}.")
     return Selected(kept, tuple(notes))
 
 
@@ -66,10 +66,12 @@ def binarize(qrels: Qrels, rel: float = 1) -> Selected:
         raise CranfieldError(f"rel={rel:g} is out of range: expected a grade above 0.")
     unjudged = qrels.grades < 0
     grades = np.where(unjudged, qrels.grades, (qrels.grades >= rel).astype(np.float64))
-    notes = [f"{counted(int((grades == 1).sum()), 'judgment')} relevant (grade {rel:g} or more), {_zeros(grades)} not."]
+    notes = [
+        f"{pluralize(int((grades == 1).sum()), 'judgment')} relevant (grade {rel:g} or more), {_zeros(grades)} not."
+    ]
     if unjudged.any():
         notes.append(
-            f"{counted(int(unjudged.sum()), 'negative grade')} left as found: pooled but not judged. If they are "
+            f"{pluralize(int(unjudged.sum()), 'negative grade')} left as found: pooled but not judged. If they are "
             "judgments, map them first: cranfield qrels map."
         )
     return Selected(replace(qrels, grades=grades), tuple(notes))
@@ -92,11 +94,11 @@ def map_grades(qrels: Qrels, new: Mapping[float, float]) -> Selected:
         where = qrels.grades == old
         grades[where] = value
         number = int(where.sum())
-        notes.append(f"{old:g} became {value:g}: {counted(number, 'judgment')}.")
+        notes.append(f"{old:g} became {value:g}: {pluralize(number, 'judgment')}.")
     left = qrels.grades[~np.isin(qrels.grades, list(new))]
     if len(left):
         found = ", ".join(f"{grade:g}" for grade in np.unique(left))
-        notes.append(f"left as found: {counted(len(left), 'judgment')} with grade {found}, which no rule names.")
+        notes.append(f"left as found: {pluralize(len(left), 'judgment')} with grade {found}, which no rule names.")
     return Selected(replace(qrels, grades=grades), tuple(notes))
 
 
@@ -149,7 +151,7 @@ def sample(qrels: Qrels, sampling: Sampling, five_columns: bool = False) -> Sele
     drawn = np.zeros(len(qrels), dtype=bool)
     for i, query in enumerate(qrels.queries):
         _draw(qrels, i, query, strata, sampling, drawn)
-    notes = [f"{counted(int(drawn.sum()), 'judgment')} of {len(qrels):,} drawn: {sampling.described}."]
+    notes = [f"{pluralize(int(drawn.sum()), 'judgment')} of {len(qrels):,} drawn: {sampling.described}."]
     if five_columns:
         columns = {"stratum": np.array(list(map(str, strata.tolist())), dtype=object)}
         made = replace(qrels, grades=np.where(drawn, qrels.grades, UNSAMPLED), extra=columns)
@@ -170,8 +172,8 @@ def _strata(qrels: Qrels, sampling: Sampling) -> Ints:
 
 def _draw(qrels: Qrels, i: int, query: str, strata: Ints, sampling: Sampling, drawn: Bools) -> None:
     rows = range(int(qrels.starts[i]), int(qrels.starts[i + 1]))
-    rng = np.random.default_rng([sampling.seed, zlib.crc32(id_bytes(query))])
-    by_id = sorted(rows, key=lambda row: id_bytes(str(qrels.docs[row])))
+    rng = np.random.default_rng([sampling.seed, zlib.crc32(encode_id(query))])
+    by_id = sorted(rows, key=lambda row: encode_id(str(qrels.docs[row])))
     for stratum in sorted({int(strata[row]) for row in rows}):
         members = [row for row in by_id if strata[row] == stratum]
         chosen = rng.choice(len(members), size=sampling.number(len(members)), replace=False)
@@ -208,4 +210,4 @@ def _absent(wanted: Collection[str], there: Collection[str], noun: str) -> list[
     absent = [one for one in wanted if one not in known]
     if not absent:
         return []
-    return [f"{counted(len(absent), noun)} not in the judgments: {listed(absent, 3)}."]
+    return [f"{pluralize(len(absent), noun)} not in the judgments: {join_names(absent, 3)}."]

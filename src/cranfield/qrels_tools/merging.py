@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Bools, Floats, Ints, Qrels
 from cranfield.errors import CranfieldError
 from cranfield.qrels_tools.assessor_matrix import Panel, side_by_side
@@ -139,7 +139,7 @@ def merge(
     nobodys = (panel.judged > 0) & ~np.isnan(merged) & ~_given(panel, merged)
     kept = np.flatnonzero(~np.isnan(merged))
     if not len(kept):
-        why = "every pair is a tie" if tied.any() else f"no pair was judged by {counted(least, 'assessor')} or more"
+        why = "every pair is a tie" if tied.any() else f"no pair was judged by {pluralize(least, 'assessor')} or more"
         raise CranfieldError(f"nothing is left: {why}.")
     settled = Merged(
         qrels=panel.qrels(kept, merged[kept], "merged"),
@@ -180,7 +180,7 @@ def _require(assessors: Sequence[Assessor], rule: str, ties: str, with_models: b
         made = (f" {one.name} was {described(one.provenance)}" for one in models if one.provenance is not None)
         others = " with people's" if len(models) < len(assessors) else ""
         raise CranfieldError(
-            f"{listed([one.name for one in models])}: judgments by a model are not merged{others} unless you ask "
+            f"{join_names([one.name for one in models])}: judgments by a model are not merged{others} unless you ask "
             f"for it, with --with-models. 'cranfield agree' shows how they differ.{''.join(made)}"
         )
 
@@ -193,7 +193,7 @@ def _in_order(assessors: Sequence[Assessor], rule: str, primary: str | None) -> 
         return list(assessors)
     names = [assessor.name for assessor in assessors]
     if primary not in names:
-        raise CranfieldError(f"the primary assessor {primary!r} is none of {listed(names)}.")
+        raise CranfieldError(f"the primary assessor {primary!r} is none of {join_names(names)}.")
     return sorted(assessors, key=lambda assessor: assessor.name != primary)
 
 
@@ -278,10 +278,10 @@ def _changed(nobodys: Bools, overruled: Bools, doubted: int) -> Iterator[str]:
     if number := int(np.count_nonzero(nobodys)):
         against = int(np.count_nonzero(overruled))
         agreed = f", on {against:,} of which assessors agree" if against else ""
-        yield f"{counted(number, 'pair')} with a grade that none of their assessors gave{agreed}."
+        yield f"{pluralize(number, 'pair')} with a grade that none of their assessors gave{agreed}."
     if doubted:
         yield (
-            f"{counted(doubted, 'pair')} judged by one assessor only, whose grade is kept, though another is more "
+            f"{pluralize(doubted, 'pair')} judged by one assessor only, whose grade is kept, though another is more "
             "likely by Dawid & Skene's estimate."
         )
 

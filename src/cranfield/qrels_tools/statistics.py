@@ -8,7 +8,7 @@ from statistics import median
 
 import numpy as np
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.data import Qrels
 from cranfield.qrels_tools.provenance import Provenance, described, is_clicks
 
@@ -114,11 +114,11 @@ def _notes(qrels: Qrels, unjudged: int, known: Provenance | None) -> Iterator[st
         yield described(known)
     yield from qrels.notes
     if unjudged:
-        yield f"{counted(unjudged, 'document')} with a negative grade: pooled, but not judged nor counted as judged."
+        yield f"{pluralize(unjudged, 'document')} with a negative grade: pooled, but not judged nor counted as judged."
     if qrels.has_subtopics:
         yield (
             "the second column tells subtopics apart: a document counts once for a topic, with its highest grade "
-            f"({counted(qrels.merged, 'document')} with several judgments)."
+            f"({pluralize(qrels.merged, 'document')} with several judgments)."
         )
     if is_clicks(qrels):
         yield "these grades were made of clicks; nobody judged."

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.data import Floats, Ints
 from cranfield.qrels_tools import Agreement, Couple, Design, Group, Judged, ModelAgainstPeople, Rankings, Standings
 from cranfield.stats import OF_ALL, TITLES, Figure
@@ -89,7 +89,7 @@ def _headline(found: Agreement) -> Iterator[str]:
     known = group.figures
     who, both = ("They", "both") if len(group.names) == 2 else (f"{len(group.names)} assessors", "at least two")
     names = " and ".join(found.labels[name] for name in group.names) if len(group.names) == 2 else who
-    of = counted(group.pairs, "pair") + f" that {both} judged ({counted(group.topics, 'topic')})"
+    of = pluralize(group.pairs, "pair") + f" that {both} judged ({pluralize(group.topics, 'topic')})"
     yield (
         f"{names} give the same grade to {_percent(known['percent'].value)} of the {of}; "
         f"α (ordinal) {_with_interval(known['alpha_ordinal'])}, "
@@ -119,7 +119,7 @@ def _model_sentence(one: ModelAgainstPeople, found: Agreement) -> str:
     sign = "+" if gap.value is not None and gap.value > 0 else ""
     text = (
         f"{found.labels[one.model]} gives a higher grade than people in {share['higher']} and a lower one in "
-        f"{share['lower']} of {counted(one.judgments, 'judgment')}: {sign}{_with_interval(gap)} on average."
+        f"{share['lower']} of {pluralize(one.judgments, 'judgment')}: {sign}{_with_interval(gap)} on average."
     )
     if found.people is not None and found.people.pairs:
         text += f" People among themselves: α (ordinal) {_with_interval(found.people.figures['alpha_ordinal'])}."
@@ -137,7 +137,7 @@ def _summed_up(rankings: Sequence[Rankings], labels: Mapping[str, str]) -> Itera
             yield (
                 f"By {measure}, assessors two by two rank the systems with τ from {figure(min(taus))} "
                 f"({labels[lowest.first]} and {labels[lowest.second]}) to {figure(max(taus))}; "
-                f"{counted(flipped, 'significant pair')} of systems flipped in {counted(len(own), 'comparison')} "
+                f"{pluralize(flipped, 'significant pair')} of systems flipped in {pluralize(len(own), 'comparison')} "
                 f"({lone:,} significant by one only, {turned:,} reversed)."
             )
 
@@ -155,8 +155,8 @@ def _ranking_sentence(one: Rankings, labels: Mapping[str, str]) -> str:
     alike = one.correlation
     first, second, flipped = labels[one.first], labels[one.second], len(one.flipped)
     text = (
-        f"By {one.measure}, {first} and {second} rank {counted(alike.systems, 'system')} with "
-        f"τ {figure(alike.tau)}, τ_AP {figure(alike.tau_ap)}: of {counted(number, 'pair')} of systems "
+        f"By {one.measure}, {first} and {second} rank {pluralize(alike.systems, 'system')} with "
+        f"τ {figure(alike.tau)}, τ_AP {figure(alike.tau_ap)}: of {pluralize(number, 'pair')} of systems "
         f"{counts['same'] + flipped:,} differ significantly by at least one, {counts['same']:,} by both alike, "
         f"{flipped:,} flipped ({counts['first only']:,} by {first} only, {counts['second only']:,} by {second} only, "
         f"{counts['reversed']:,} reversed)."
@@ -292,7 +292,7 @@ def _systems(found: Standings, labels: Mapping[str, str], width: int, styled: bo
             for pair in one.flipped[:cut]
         ]
         if len(one.flipped) > cut:
-            more = counted(len(one.flipped) - cut, "more flipped pair")
+            more = pluralize(len(one.flipped) - cut, "more flipped pair")
             lines.append(f"{more} by {first} and {second} ({one.measure}): --full, or --format json.")
         yield "".join(_said(lines, width))
 
@@ -351,7 +351,7 @@ def _remarks(found: Agreement) -> Iterator[str]:
         yield from (f"{', '.join(names)}: {note}" for note, names in told.items())
         if len(group.names) > 2 and 0 < group.full < group.pairs:
             names = " and ".join(TITLES[name] for name in OF_ALL)
-            yield f"{names} are over the {counted(group.full, 'pair')} that all {len(group.names)} judged."
+            yield f"{names} are over the {pluralize(group.full, 'pair')} that all {len(group.names)} judged."
         if apart := [" – ".join(couple.labels) for couple in found.couples if not couple.pairs]:
             yield f"No pair in common, so nothing to compare: {', '.join(apart)}."
         if len(found.couples) > 1:
@@ -370,7 +370,8 @@ def _how(design: Design, scale: Floats) -> str:
     if not design.resamples:
         return what
     return (
-        f"{what} Intervals: {100 * design.level:g} %, percentile bootstrap, {counted(design.resamples, 'resample')} of "
+        f"{what} Intervals: {100 * design.level:g} %, percentile bootstrap, "
+        f"{pluralize(design.resamples, 'resample')} of "
         f"{design.resample} (of pairs, for one topic), seed {design.seed}."
     )
 

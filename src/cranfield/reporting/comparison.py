@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from cranfield.base import Record, as_dict, counted, replace
+from cranfield.base import Record, as_dict, pluralize, replace
 from cranfield.stats import (
     CORRECTION_NAMES,
     POWER,
@@ -180,7 +180,7 @@ def sentences(comparison: Comparison, view: View) -> list[str]:
     first = {column.collection: column.label for column in reversed(comparison.columns) if column.scored.is_quality}
     kept = [claim for claim in found if claim.measure in ("", first.get(claim.collection, ""))]
     shown = [claim.text for claim in kept[:MOST_CLAIMS]]
-    return [*shown, f"{counted(len(found) - len(shown), 'sentence')} more with --full, or in --format json."]
+    return [*shown, f"{pluralize(len(found) - len(shown), 'sentence')} more with --full, or in --format json."]
 
 
 def mean_table(comparison: Comparison, view: View) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.evaluation import Comparison, ToolValue
 from cranfield.tables import Cell, Table, dumped, number, render
 
@@ -75,7 +75,7 @@ def _reasons(comparison: Comparison) -> Iterator[str]:
 
 
 def _reason(how: str, queries: int) -> str:
-    return f"{how} ({counted(queries, 'query')})" if queries else how
+    return f"{how} ({pluralize(queries, 'query')})" if queries else how
 
 
 def _queries(comparison: Comparison, every_query: bool) -> Table | None:
@@ -100,7 +100,7 @@ def _queries(comparison: Comparison, every_query: bool) -> Table | None:
 
 def _remarks(comparison: Comparison, every_query: bool) -> Iterator[str]:
     differing, all_of_them = len(comparison.differing), len(comparison.queries)
-    yield f"Some tool differs on {differing:,} of {counted(all_of_them, 'query')}."
+    yield f"Some tool differs on {differing:,} of {pluralize(all_of_them, 'query')}."
     if differing > MOST and not every_query:
         yield f"The first {MOST} are shown; --all shows every one."
     lacking = [each.tool for each in comparison.tools if each.measure is None]

@@ -10,7 +10,7 @@ from dataclasses import field
 from pathlib import PurePath
 from typing import Any
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.errors import InputError
 from cranfield.evaluation import RunScores, Scores
 from cranfield.io import Input, PathLike
@@ -223,7 +223,7 @@ def size(count: int) -> str:
     for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
         if count >= scale:
             return f"{count / scale:.3g} {unit}" if count < 999.5 * scale else f"{count / scale:,.0f} {unit}"
-    return counted(count, "byte")
+    return pluralize(count, "byte")
 
 
 def machine_facts(costs: Costs) -> list[tuple[str, str]]:
@@ -254,13 +254,13 @@ def how_measured(costs: Costs) -> list[str]:
     load = costs.load
     said = []
     if {"repetitions", "warm_up"} <= set(load) and costs.machine:
-        times, warm_up = counted(int(load["repetitions"]), "time"), counted(int(load["warm_up"]), "repetition")
+        times, warm_up = pluralize(int(load["repetitions"]), "time"), pluralize(int(load["warm_up"]), "repetition")
         said.append(
-            f"Each of {counted(costs.queries, 'query')} was asked {times}, one after the other and in random order, "
+            f"Each of {pluralize(costs.queries, 'query')} was asked {times}, one after the other and in random order, "
             f"after {warm_up} that did not count."
         )
     elif costs.queries:
-        said.append(f"Latencies of {counted(costs.queries, 'query')}, measured elsewhere.")
+        said.append(f"Latencies of {pluralize(costs.queries, 'query')}, measured elsewhere.")
     said.append("The 95 % intervals are from resampling queries.")
     if any(cost.throughput for cost in costs.systems) and load.get("seconds"):
         seconds = f"{float(load['seconds']):g} s"
@@ -283,7 +283,7 @@ def _indexing_said(found: Mapping[str, Any], several: bool) -> str:
     rate = f"{float(found['documents_per_second']):,.0f} documents a second"
     by = f" by {found['engine']}" if several and found.get("engine") else ""
     return (
-        f"Indexing {counted(int(found['documents']), 'document')}{by} took {float(cost['wall']):.2f} s "
+        f"Indexing {pluralize(int(found['documents']), 'document')}{by} took {float(cost['wall']):.2f} s "
         f"({float(cost['cpu']):.2f} s of processor, {rate}) and "
         f"{size(int(cost['memory']))} of memory{_index_said(found)}."
     )

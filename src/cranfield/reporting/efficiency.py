@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cranfield.base import as_dict, counted, listed
+from cranfield.base import as_dict, join_names, pluralize
 from cranfield.lab import (
     PERCENTILES,
     Account,
@@ -169,7 +169,7 @@ def _throughput(bench: Bench) -> Table:
     found = {(one.system, one.clients): one for one in bench.throughputs}
     clients = bench.load.clients
     rows = tuple((Cell(s), *(_rate(found[s, n]) for n in clients)) for s in systems)
-    return Table("queries a second", ("System", *(counted(n, "client") for n in clients)), rows)
+    return Table("queries a second", ("System", *(pluralize(n, "client") for n in clients)), rows)
 
 
 def _rate(found: Throughput) -> Cell:
@@ -180,7 +180,7 @@ def _rate(found: Throughput) -> Cell:
 def _indexing(found: Sequence[Indexing]) -> Table:
     figures = [_indexing_figures(one) for one in found]
     first = found[0]
-    title = f"indexing {counted(first.documents, 'document')}, {first.text_bytes / 1e6:,.2f} MB of text"
+    title = f"indexing {pluralize(first.documents, 'document')}, {first.text_bytes / 1e6:,.2f} MB of text"
     rows = tuple(
         (Cell(f"{one.engine} {one.version}".rstrip()), *map(Cell, each.values()))
         for one, each in zip(found, figures, strict=True)
@@ -223,10 +223,10 @@ def _ratio(found: Ratio) -> str:
     where = "" if low is None or high is None else f" [{low:.2f}, {high:.2f}]"
     text = (
         f"{found.system} takes {found.ratio.value:.2f} times as long as {found.baseline}{where}, and is faster on "
-        f"{found.faster_on} of {counted(found.queries, 'query')} (mean log ratio of medians)."
+        f"{found.faster_on} of {pluralize(found.queries, 'query')} (mean log ratio of medians)."
     )
-    text += f" Left out, answered by one only: {listed(found.left_out)}." if found.left_out else ""
-    return text + (f" Left out, answered in 0 ms: {listed(found.without_time)}." if found.without_time else "")
+    text += f" Left out, answered by one only: {join_names(found.left_out)}." if found.left_out else ""
+    return text + (f" Left out, answered in 0 ms: {join_names(found.without_time)}." if found.without_time else "")
 
 
 def _failed(one: Account) -> str:
@@ -250,7 +250,7 @@ def _rough(bench: Bench) -> Iterator[str]:
 def _measured(bench: Bench) -> list[str]:
     load = bench.load
     how = (
-        f"{counted(bench.queries, 'query')}, {counted(load.repetitions, 'repetition')} in random order after "
+        f"{pluralize(bench.queries, 'query')}, {pluralize(load.repetitions, 'repetition')} in random order after "
         f"{load.warm_up} to warm up; 95 % intervals from resampling queries"
     )
     at_rate = ", at the rate stretches of time" if bench.opened else ""
@@ -262,7 +262,7 @@ def _measured(bench: Bench) -> list[str]:
     for one in bench.systems:
         means.setdefault(one.cold_means, []).append(one.system)
     if bench.cold:
-        lines += [f"Cold, for {listed(names)}: {what}." for what, names in means.items()]
+        lines += [f"Cold, for {join_names(names)}: {what}." for what, names in means.items()]
     return lines
 
 
@@ -273,13 +273,13 @@ def _of_indexing(bench: Bench) -> Iterator[str]:
     )
     servers = [one.engine for one in bench.indexings if one.cost.disk is None]
     if servers:
-        yield f"Of {listed(servers)} it is the client's side: what the server takes is not seen."
+        yield f"Of {join_names(servers)} it is the client's side: what the server takes is not seen."
 
 
 def _machine(bench: Bench) -> Iterator[str]:
     machine = bench.machine
     memory = f", {machine['memory_bytes'] / 1e9:.0f} GB" if machine.get("memory_bytes") else ""
-    yield f"{machine['processor']}, {counted(machine['cores'], 'core')}{memory}, {machine['system']}."
+    yield f"{machine['processor']}, {pluralize(machine['cores'], 'core')}{memory}, {machine['system']}."
     versions = {"Python": machine.get("python"), "NumPy": machine.get("numpy"), "cranfield": machine.get("cranfield")}
     engines = {name: version for name, version in machine.get("engines", {}).items() if name != "embedded"}
     yield ", ".join(f"{name} {version}" for name, version in {**versions, **engines}.items() if version) + "."

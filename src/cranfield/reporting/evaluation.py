@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from operator import add
 from typing import Any
 
-from cranfield.base import Record, counted, fields
+from cranfield.base import Record, fields, pluralize
 from cranfield.data import Origin
 from cranfield.evaluation import RunScores, Scores
 from cranfield.tables import Cell, Table, number, render
@@ -179,7 +179,7 @@ def _all_tables(
             yield _query_table(scores, run, places)
     for group, queries in (groups or {}).items():
         part = scores.select(queries)
-        yield _mean_table(part, f"{group} ({counted(len(part.queries), 'query')})", places, small)
+        yield _mean_table(part, f"{group} ({pluralize(len(part.queries), 'query')})", places, small)
     yield _mean_table(scores, "all queries" if groups or per_query else "", places, small)
 
 

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import Any
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.evaluation import Explanation
 from cranfield.measures import Measure
 from cranfield.reporting.mathml import formula
@@ -57,7 +57,7 @@ def heading(explanation: Explanation) -> str:
     which = f"query {explanation.query}"
     if explanation.query is None:
         number = sum("query" in row for row in explanation.rows) + explanation.hidden
-        which = f"{explanation.average} {counted(number, 'query')}"
+        which = f"{explanation.average} {pluralize(number, 'query')}"
     return f"{explanation.measure} of {explanation.run}, {which}: {_figure(explanation.value)}"
 
 

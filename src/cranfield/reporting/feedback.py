@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.lab import Comparison, Difference
 from cranfield.tables import MISSING, Cell, Table, dumped, number, render
 
@@ -21,7 +21,7 @@ def sentences(found: Comparison) -> list[str]:
     measure = found.measures[0]
     documents = sum(len(found.given[topic]) for topic in found.topics)
     lines = [
-        f"{counted(len(found.topics), 'topic')}, {counted(documents, 'document')} given; these are taken out of "
+        f"{pluralize(len(found.topics), 'topic')}, {pluralize(documents, 'document')} given; these are taken out of "
         "rankings and judgments.",
     ]
     for name, what in (("fused", "Subsets that are fused find"), ("best", "A subset chosen by what is given finds")):

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.data import Origin
 from cranfield.evaluation import TOP
 from cranfield.stats import Decision, Gate, Side, p_text
@@ -148,7 +148,7 @@ def _not_worse(decision: Decision) -> str:
 def _needed(decision: Decision) -> str:
     if decision.topics_needed is not None:
         what = "worse" if decision.drop > decision.rule.max_drop else "not worse"
-        topics = counted(decision.topics_needed, "topic")
+        topics = pluralize(decision.topics_needed, "topic")
         return f"about {topics} to show that it is {what}, if the difference and its spread are what was found here"
     if decision.n == 1:
         return "more topics: one says nothing about the spread of differences"

@@ -22,7 +22,7 @@ from cranfield.annotation import (
     shortfalls,
     written,
 )
-from cranfield.base import as_dict, counted, listed
+from cranfield.base import as_dict, join_names, pluralize
 from cranfield.tables import MISSING, Cell, Table, dumped, number, terminal
 
 SHOWN = ("percent", "alpha_ordinal", "kappa_quadratic", "overlap")  # of the figures of agreement, in text
@@ -37,13 +37,15 @@ def status_text(log: JudgmentLog, width: int = 80, styled: bool = False) -> str:
     given = assignments(log)
     topics, people = len({one.query for one in given}), len({one.assessor for one in given})
     lines.append(
-        f"{counted(topics, 'topic')} given to {counted(people, 'assessor')}."
+        f"{pluralize(topics, 'topic')} given to {pluralize(people, 'assessor')}."
         if given
         else "No topic is given to anybody: everybody may judge everything."
     )
     waiting = number_of_disputes(log)
     if waiting:
-        lines.append(f"{counted(waiting, 'pair')} to adjudicate: grades {written(log.settings.dispute)} or more apart.")
+        lines.append(
+            f"{pluralize(waiting, 'pair')} to adjudicate: grades {written(log.settings.dispute)} or more apart."
+        )
     lines += [f"Note: {note}" for note in plan_notes(log)]
     tables = [table for table in (_assessors(state), _topics(state), _work(state)) if table.rows]
     parts = ["\n".join(lines) + "\n"]
@@ -81,16 +83,16 @@ def exported_text(exported: Exported, scale: Scale, conflicts: str | None = None
     """What was written, and what was settled or left out."""
     grades = exported.qrels.grades.tolist()
     counts = ", ".join(f"{n:,} × {written(value)}" for value in scale.values if (n := grades.count(value)))
-    names = counted(len(exported.assessors), "assessor")
+    names = pluralize(len(exported.assessors), "assessor")
     lines = [
-        f"{counted(exported.judgments, 'judgment')} of {counted(len(exported.qrels.queries), 'topic')} by {names}"
+        f"{pluralize(exported.judgments, 'judgment')} of {pluralize(len(exported.qrels.queries), 'topic')} by {names}"
         + (f": {counts}." if counts else ".")
     ]
     if unjudged := len(exported.qrels) - exported.judgments:
-        lines.append(f"{counted(unjudged, 'document')} without a grade among them, as -1.")
+        lines.append(f"{pluralize(unjudged, 'document')} without a grade among them, as -1.")
     if exported.disagreements:
         where = f", listed in {conflicts}" if conflicts else "; --conflicts FILE lists them"
-        lines.append(f"Assessors differ on {counted(len(exported.disagreements), 'pair')}{where}.")
+        lines.append(f"Assessors differ on {pluralize(len(exported.disagreements), 'pair')}{where}.")
         lines.append(f"Rule: {exported.rule}.")
     lines += [f"Note: {note}" for note in exported.notes]
     return "\n".join(lines) + "\n"
@@ -110,12 +112,12 @@ def exported_conflicts_table(exported: Exported) -> str:
 def imported_text(done: Imported) -> str:
     """What became of a file."""
     what = "judgment" if done.format == "qrels" else "event"
-    text = f"{done.file}: {counted(done.events, what)} by {_names(done.assessors)}, {done.new:,} of them new"
-    text += f"; {counted(done.pairs, 'pair')} not in a pool before." if done.pairs else "."
+    text = f"{done.file}: {pluralize(done.events, what)} by {_names(done.assessors)}, {done.new:,} of them new"
+    text += f"; {pluralize(done.pairs, 'pair')} not in a pool before." if done.pairs else "."
     if done.outdated:
-        text += f" {counted(done.outdated, 'judgment')} changed since: the later one stays."
+        text += f" {pluralize(done.outdated, 'judgment')} changed since: the later one stays."
     if done.unjudged:
-        text += f" {counted(done.unjudged, 'row')} below 0, which is no judgment, left out."
+        text += f" {pluralize(done.unjudged, 'row')} below 0, which is no judgment, left out."
     return text
 
 
@@ -125,16 +127,16 @@ def plan_notes(log: JudgmentLog) -> list[str]:
     short = shortfalls(log)
     if short:
         n = sum(one.judgments for one in short)
-        where = f"topic{'s' if len(short) > 1 else ''} {listed([one.query for one in short], 5)}"
+        where = f"topic{'s' if len(short) > 1 else ''} {join_names([one.query for one in short], 5)}"
         notes.append(
-            f"{counted(n, 'wanted judgment')} that nobody has a seat for ({where}): give more people the "
+            f"{pluralize(n, 'wanted judgment')} that nobody has a seat for ({where}): give more people the "
             f"topic{'s' if len(short) > 1 else ''}, or deal all anew."
         )
     gone = once_gold(log)
     if gone:
-        some = listed([f"{doc} of topic {query}" for query, doc in gone], 3)
+        some = join_names([f"{doc} of topic {query}" for query, doc in gone], 3)
         notes.append(
-            f"{counted(len(gone), 'gold pair')} in the pool by now, judged and exported like any other: {some}."
+            f"{pluralize(len(gone), 'gold pair')} in the pool by now, judged and exported like any other: {some}."
         )
     return notes
 
@@ -144,36 +146,36 @@ def not_gold_text(log: JudgmentLog, grades: Mapping[str, Mapping[str, float]]) -
     found = log.not_gold(grades)
     if not found:
         return []
-    some = listed([f"{doc} of topic {query}" for query, doc in found], 3)
+    some = join_names([f"{doc} of topic {query}" for query, doc in found], 3)
     return [
-        f"Note: {counted(len(found), 'gold pair')} in the pool as well, judged and exported like any other: {some}."
+        f"Note: {pluralize(len(found), 'gold pair')} in the pool as well, judged and exported like any other: {some}."
     ]
 
 
 def after_sitting(judged: int, log: JudgmentLog) -> str:
     """What was done in a sitting, and how to go on."""
-    return f"{counted(judged, 'document')} judged; 'cranfield judgments export {log.name}' writes qrels."
+    return f"{pluralize(judged, 'document')} judged; 'cranfield judgments export {log.name}' writes qrels."
 
 
 def after_adjudicating(decided: int, log: JudgmentLog) -> str:
     """What was decided, and how to go on."""
     left = number_of_disputes(log)
     return (
-        f"{counted(decided, 'pair')} decided, {left:,} left to adjudicate; "
+        f"{pluralize(decided, 'pair')} decided, {left:,} left to adjudicate; "
         f"'cranfield judgments export {log.name}' writes qrels."
     )
 
 
 def _names(names: Sequence[str]) -> str:
-    return listed(names, 3) if names else "nobody"
+    return join_names(names, 3) if names else "nobody"
 
 
 def _headline(log: JudgmentLog, state: Progress) -> str:
     share = f" ({state.judged / state.pairs:.0%})" if state.pairs else ""
-    text = f"{log.name}: {state.judged:,} of {counted(state.pairs, 'pair')} judged{share}"
+    text = f"{log.name}: {state.judged:,} of {pluralize(state.pairs, 'pair')} judged{share}"
     if log.settings.judgments > 1 or log.settings.overlap > 0:
         text += f", {state.complete:,} with all the judgments they are to get"
-    return text + f", {counted(len(state.topics), 'topic')}."
+    return text + f", {pluralize(len(state.topics), 'topic')}."
 
 
 def _assessors(state: Progress) -> Table:
@@ -249,4 +251,4 @@ def _agreement(log: JudgmentLog) -> str:
     if not known:
         return ""
     texts = [f"{TITLES[name]} {figure.value:.3f}" for name, figure in known if figure.value is not None]
-    return f"Agreement on {counted(known[0][1].n, 'pair')} judged by several: {'; '.join(texts)}.\n"
+    return f"Agreement on {pluralize(known[0][1].n, 'pair')} judged by several: {'; '.join(texts)}.\n"

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from cranfield.base import counted, id_bytes, listed
+from cranfield.base import encode_id, join_names, pluralize
 from cranfield.data import Qrels
 from cranfield.io import number as written
 from cranfield.qrels_tools import CAUTION, KINDS, Change, Clicked, Conflict, Counts, Differences, Merged, Spread
@@ -24,15 +24,15 @@ def size_of(qrels: Qrels) -> str:
     >>> size_of(Qrels.from_rows(["1", "2"], ["a", "a"], [1, 0]))
     '2 judgments of 2 topics'
     """
-    return f"{counted(len(qrels), 'judgment')} of {counted(len(qrels.queries), 'topic')}"
+    return f"{pluralize(len(qrels), 'judgment')} of {pluralize(len(qrels.queries), 'topic')}"
 
 
 def merge_text(merged: Merged, file: str | None, width: int, styled: bool) -> str:
     """What was merged, by which rule, and where assessors differ."""
     names = merged.panel.assessors
-    lines = [f"{counted(len(names), 'assessor')} merged: {size_of(merged.qrels)}.", f"Rule: {merged.described}."]
+    lines = [f"{pluralize(len(names), 'assessor')} merged: {size_of(merged.qrels)}.", f"Rule: {merged.described}."]
     if models := [one.name for one in names if one.is_model]:
-        lines.append(f"Among them {counted(len(models), 'model')}, as asked for: {', '.join(models)}.")
+        lines.append(f"Among them {pluralize(len(models), 'model')}, as asked for: {', '.join(models)}.")
     lines += _settled(merged)
     lines += merged.notes
     text = "\n".join(line for one in lines for line in textwrap.wrap(one, width))
@@ -54,15 +54,16 @@ def _settled(merged: Merged) -> Iterator[str]:
         share = 100 * number / merged.several
         tied = f", {merged.tied:,} of them tied" if merged.tied else ""
         yield (
-            f"{counted(merged.several, 'pair')} judged by several, {counted(number, 'conflict')} ({share:.1f} %){tied}."
+            f"{pluralize(merged.several, 'pair')} judged by several, {pluralize(number, 'conflict')} ({share:.1f} "
+            f"%){tied}."
         )
     if merged.dropped:
-        yield f"{counted(merged.dropped, 'tie')} left out, to be settled by people."
+        yield f"{pluralize(merged.dropped, 'tie')} left out, to be settled by people."
     if merged.too_few:
-        yield f"{counted(merged.too_few, 'pair')} left out: too few assessors judged them."
+        yield f"{pluralize(merged.too_few, 'pair')} left out: too few assessors judged them."
     if merged.not_primary:
         name = merged.panel.names[0]
-        yield f"{counted(merged.not_primary, 'pair')} not judged by {name}: the grade is that of the next."
+        yield f"{pluralize(merged.not_primary, 'pair')} not judged by {name}: the grade is that of the next."
 
 
 def _trust(merged: Merged) -> Table:
@@ -101,7 +102,7 @@ def differences_text(found: Differences, rel: float, width: int, styled: bool, f
     """What was added, removed and changed: counts, from which grade to which, and the first of the pairs."""
     counts = found.counts
     if not found.changes:
-        lines = [f"{found.old} and {found.new} hold the same judgments: {counted(counts['same'], 'pair')}."]
+        lines = [f"{found.old} and {found.new} hold the same judgments: {pluralize(counts['same'], 'pair')}."]
     else:
         numbers = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS)
         lines = [f"From {found.old} to {found.new}: {numbers}, {counts['same']:,} as before."]
@@ -109,9 +110,9 @@ def differences_text(found: Differences, rel: float, width: int, styled: bool, f
         if counts["changed"]:
             lines.append(f"{up:,} became relevant (grade {rel:g} or more), {down:,} ceased to be.")
     if found.topics_added:
-        lines.append(f"{counted(len(found.topics_added), 'new topic')}: {listed(found.topics_added, 5)}.")
+        lines.append(f"{pluralize(len(found.topics_added), 'new topic')}: {join_names(found.topics_added, 5)}.")
     if found.topics_removed:
-        lines.append(f"{counted(len(found.topics_removed), 'topic')} gone: {listed(found.topics_removed, 5)}.")
+        lines.append(f"{pluralize(len(found.topics_removed), 'topic')} gone: {join_names(found.topics_removed, 5)}.")
     lines += found.panel.notes
     parts = ["\n".join(line for one in lines for line in textwrap.wrap(one, width)) + "\n"]
     if counts["changed"]:
@@ -261,9 +262,9 @@ def _topic_counts(found: Counts) -> Table:
 def _remarks(found: Counts) -> Iterator[str]:
     none, many = found.none_relevant, found.many_relevant
     if none:
-        yield f"{counted(len(none), 'topic')} without a relevant document: {listed(none)}."
+        yield f"{pluralize(len(none), 'topic')} without a relevant document: {join_names(none)}."
     if many:
-        yield f"{counted(len(many), 'topic')} with over a third of the judged relevant: {listed(many)}."
+        yield f"{pluralize(len(many), 'topic')} with over a third of the judged relevant: {join_names(many)}."
     if not none and not many:
         yield "Every topic has a relevant document, and none more than a third of the judged."
     yield from (note[0].upper() + note[1:] for note in found.notes)
@@ -308,11 +309,11 @@ def _spread_record(spread: Spread | None) -> dict[str, float] | None:
 def clicks_text(clicked: Clicked) -> str:
     """What became of a click log, by which rule, and what it is not."""
     given = clicked.qrels.grades
-    grades = [f"{counted(int((given == grade).sum()), 'pair')} with grade {grade:g}" for grade in sorted(set(given))]
+    grades = [f"{pluralize(int((given == grade).sum()), 'pair')} with grade {grade:g}" for grade in sorted(set(given))]
     lines = [
         f"Made of clicks, not judged: {size_of(clicked.qrels)} ({', '.join(grades)}).",
         f"Rule: {clicked.rule.described}.",
-        f"Left out, of {counted(clicked.pairs, 'pair')} in the log: {clicked.few:,} with too few impressions"
+        f"Left out, of {pluralize(clicked.pairs, 'pair')} in the log: {clicked.few:,} with too few impressions"
         + (f", {clicked.undecided:,} undecided." if clicked.rule.rule == "wilson" else "."),
         *(note[0].upper() + note[1:] for note in clicked.notes),
         CAUTION,
@@ -330,4 +331,4 @@ def _delimited(header: Sequence[str], rows: Iterable[Sequence[str]], path: str) 
     writer = csv.writer(buffer, delimiter="," if is_csv else "\t", lineterminator="\n")
     writer.writerow(header)
     writer.writerows(rows)
-    return id_bytes(buffer.getvalue())
+    return encode_id(buffer.getvalue())

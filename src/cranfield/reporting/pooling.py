@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.pooling import ALIKE, COMPLETE, TOP, Curve, Guess, Likeness, P, Pool, Survey, strategy_of
 from cranfield.reporting.plots.plot import Plot
 from cranfield.reporting.plots.theme import INK, LINE, VERMILLION, colours
@@ -85,7 +85,7 @@ def _headline(pool: Pool, file: str | None) -> Iterator[str]:
         yield f"{where}nothing to judge."
         return
     span = f"{min(sizes):,} to {max(sizes):,} each" if min(sizes) < max(sizes) else f"{sizes[0]:,} each"
-    of = f"{counted(len(pool), 'document')} to judge for {counted(len(sizes), 'topic')}"
+    of = f"{pluralize(len(pool), 'document')} to judge for {pluralize(len(sizes), 'topic')}"
     yield f"{where}{of} ({span})."
     told = pool.provenance
     given = ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in told["parameters"].items())
@@ -130,9 +130,8 @@ def _alike(alike: Likeness, width: int) -> str:
     """The tree, or where to see it if it is too wide."""
     tree = dendrogram(alike)
     if max(map(render.columns, tree.splitlines())) > width:
-        told = (
-            f"The tree of {counted(len(alike.systems), 'run')} is wider than the terminal: --dendrogram FILE draws it."
-        )
+        runs = pluralize(len(alike.systems), "run")
+        told = f"The tree of {runs} is wider than the terminal: --dendrogram FILE draws it."
         return "".join(f"{line}\n" for line in _wrapped(told, width))
     return f"How alike the runs are (rank-biased overlap, p = {P}, first {TOP}):\n{tree}"
 
@@ -242,14 +241,14 @@ def dendrogram_plot(alike: Likeness) -> Plot:
     title = (
         f"{sum(map(len, groups))} of {systems} runs are nearly the same as another"
         if groups
-        else f"No two of {counted(systems, 'run')} are nearly the same"
+        else f"No two of {pluralize(systems, 'run')} are nearly the same"
     )
     subtitle = (
         f"Where branches meet is how alike runs are on average (p = {P}, first {TOP} documents, "
-        f"{counted(int(alike.topics.max(initial=0)), 'topic')}). Dashed: alike from {ALIKE:.2f} on."
+        f"{pluralize(int(alike.topics.max(initial=0)), 'topic')}). Dashed: alike from {ALIKE:.2f} on."
     )
     told = "; ".join(", ".join(alike.systems[i] for i in group) for group in groups) or "none"
-    alt = f"Tree of {counted(systems, 'run')} by rank-biased overlap. {title}. Alike: {told}."
+    alt = f"Tree of {pluralize(systems, 'run')} by rank-biased overlap. {title}. Alike: {told}."
     return Plot.of(view, title, subtitle, alt, 560)
 
 

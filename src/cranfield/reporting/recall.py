@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from cranfield.base import as_dict, counted
+from cranfield.base import as_dict, pluralize
 from cranfield.pooling import KINDS, Estimate, Method, Needed, Recall
 from cranfield.reporting.page.summary import percent
 from cranfield.reporting.plots.plot_data import signed
@@ -36,20 +36,20 @@ def as_text(found: Recall, width: int, styled: bool, only_plan: bool = False, by
 
 
 def _opening(found: Recall) -> str:
-    what = f"{counted(found.judged, 'judgment')} of {counted(found.topics, 'topic')}"
-    return f"{what} know {counted(found.known, 'relevant document')} (grade {found.rel:g} or higher)."
+    what = f"{pluralize(found.judged, 'judgment')} of {pluralize(found.topics, 'topic')}"
+    return f"{what} know {pluralize(found.known, 'relevant document')} (grade {found.rel:g} or higher)."
 
 
 def _plan(found: Recall) -> Iterator[str]:
     plan = found.plan
     needed = plan.overall
-    size = "" if needed.population is None else f", {counted(needed.population, 'pair')} of topic and document"
+    size = "" if needed.population is None else f", {pluralize(needed.population, 'pair')} of topic and document"
     yield f"To draw a random sample from what is not judged ({plan.population_is}{size}), {100 * plan.level:g} % sure:"
     kind = KINDS[plan.kind]
     share = f"if about {percent(plan.expected)} are relevant" if plan.expected != 0.5 else "whatever it is"
     yield (
-        f"{counted(needed.by_margin, 'document')} tell the share of relevant ones to ± {percent(plan.margin)}, {share} "
-        f"({kind} interval); --per-topic tells how many for each."
+        f"{pluralize(needed.by_margin, 'document')} tell the share of relevant ones to ± {percent(plan.margin)}, "
+        f"{share} ({kind} interval); --per-topic tells how many for each."
     )
     if needed.by_target is None:
         why = "no document is known to be relevant" if not needed.known else "give --docs, the size of the collection"
@@ -57,7 +57,7 @@ def _plan(found: Recall) -> Iterator[str]:
     else:
         missing = math.floor(round(needed.known * (1 / plan.target - 1), 9))
         yield (
-            f"{counted(needed.by_target, 'document')} of which none is relevant show a recall of "
+            f"{pluralize(needed.by_target, 'document')} of which none is relevant show a recall of "
             f"{percent(plan.target)} or more over all topics together, that is no more than {missing:,.0f} missing."
         )
 
@@ -123,12 +123,12 @@ def _remarks(method: Method, overall: Estimate) -> Iterator[str]:
     if method.name == "external":
         details = overall.details
         yield (
-            f"Of {counted(details['named'], 'document')} known from elsewhere {details['known_here']:,} are known as "
+            f"Of {pluralize(details['named'], 'document')} known from elsewhere {details['known_here']:,} are known as "
             f"relevant here, and {details['judged_non_relevant']:,} were judged non-relevant."
         )
     if method.name == "sampling" and overall.total is not None:
         details = overall.details
-        yield f"{details['relevant']:,} of {counted(details['sampled'], 'document')} drawn are relevant."
+        yield f"{details['relevant']:,} of {pluralize(details['sampled'], 'document')} drawn are relevant."
     if overall.is_below_known:
         yield (
             f"That is fewer than the {overall.known:,} that are known, so that the finders are not independent: as a "

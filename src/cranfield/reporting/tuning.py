@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.lab import Setting, Tuning
 from cranfield.tables import Cell, Table, dumped, number, render
 
@@ -23,7 +23,7 @@ def sentences(tuning: Tuning) -> list[str]:
     held, best = tuning.held_out, tuning.optimistic
     found = tuning.held_out_interval
     where = f" [{found.low:.4f}, {found.high:.4f}]" if found else ""
-    tried = counted(len(tuning.settings), "setting")
+    tried = pluralize(len(tuning.settings), "setting")
     lines = [
         f"Held out: {tuning.measure} {held:.4f}{where}, every topic with the parameters chosen on the other folds.",
         f"Best of {tried} on all {len(tuning.topics)} topics: {best:.4f} with {shown(tuning.settings[tuning.best])}, "

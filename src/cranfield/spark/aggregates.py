@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, natural_order
+from cranfield.base import Record, sort_naturally
 from cranfield.data import Floats
 from cranfield.evaluation import LEAST
 from cranfield.spark.evaluate_block import ABOUT_QRELS, EVALUATED, MISSING, PROBLEM, SKIPPED, UNJUDGED
@@ -53,7 +53,7 @@ class Totals:
             self.example(name, some)
 
     def example(self, name: str, some: Iterable[str]) -> None:
-        self.examples[name] = natural_order({*self.examples.get(name, ()), *some})[:_EXAMPLES]
+        self.examples[name] = sort_naturally({*self.examples.get(name, ()), *some})[:_EXAMPLES]
 
     def packed(self) -> str:
         sums = [total.packed() for total in self.sums]

@@ -7,7 +7,17 @@ from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
-from cranfield.base import DEFAULT_MEASURES, How, Missing, OnDuplicate, RankBy, ScoreType, Ties, listed, natural_order
+from cranfield.base import (
+    DEFAULT_MEASURES,
+    How,
+    Missing,
+    OnDuplicate,
+    RankBy,
+    ScoreType,
+    Ties,
+    join_names,
+    sort_naturally,
+)
 from cranfield.errors import CranfieldError, EvaluationError, InputError, MissingExtra
 from cranfield.evaluation import Evaluator, check_weights
 from cranfield.io import as_weights
@@ -130,7 +140,7 @@ def _weights(weights: Mapping[str, float], inputs: Inputs) -> Mapping[str, float
     """The weights of the judged queries, checked as on one machine; they are in memory here, and so may queries be."""
     rows = inputs.judged().filter("query is not null")
     queries = rows.select(rows["query"].cast("string").alias("query")).distinct().toArrow()["query"].to_pylist()
-    return check_weights(weights, cast(Any, SimpleNamespace(queries=natural_order(queries))))
+    return check_weights(weights, cast(Any, SimpleNamespace(queries=sort_naturally(queries))))
 
 
 def _require_partitions(partitions: Any) -> None:
@@ -171,5 +181,5 @@ def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
     if "" in names:
         raise InputError("the run: there is a run whose name is empty. Give it one.")
     if twice := sorted({name for name in names if names.count(name) > 1}):
-        raise CranfieldError(f"the runs name {listed(twice)} more than once.")
+        raise CranfieldError(f"the runs name {join_names(twice)} more than once.")
     return names

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from cranfield.base import Record, counted, listed, replace
+from cranfield.base import Record, join_names, pluralize, replace
 from cranfield.errors import CranfieldError, EvaluationError, InputError
 from cranfield.evaluation import Interval
 from cranfield.spark.columns import NUMBERS
@@ -65,7 +65,7 @@ def compare(
     measures = [measures] if isinstance(measures, str) else measures
     wanted = list(known if measures is None else map(str, measures))
     if unknown := [measure for measure in wanted if measure not in known]:
-        raise CranfieldError(f"no measure {listed(unknown)} among these scores: they have {', '.join(known)}.")
+        raise CranfieldError(f"no measure {join_names(unknown)} among these scores: they have {', '.join(known)}.")
     _require_means(scores, wanted)
     pairs = _pairs(runs, baseline)
     if hasattr(scores, "evaluation"):
@@ -91,7 +91,7 @@ def compare(
         corrected = adjust([one.p for one in tested], correction).tolist() if tested else []
         found += [replace(one, p_corrected=p) for one, p in zip(tested, corrected, strict=True)]
     if not found:
-        raise CranfieldError(f"no query has a score of two of the systems {listed(runs)}.")
+        raise CranfieldError(f"no query has a score of two of the systems {join_names(runs)}.")
     return tuple(found)
 
 
@@ -99,7 +99,7 @@ def _names(scores: Any) -> tuple[list[str], list[str]]:
     """The runs and the measures in a frame of scores; an error if it is none, or has rows that cannot be used."""
     types = dict(getattr(scores, "dtypes", ()))
     if missing := [name for name in _COLUMNS if name not in types]:
-        raise InputError(f"scores: no column {listed(missing)}: expected run, query, measure and value.")
+        raise InputError(f"scores: no column {join_names(missing)}: expected run, query, measure and value.")
     if types["value"] not in NUMBERS and not types["value"].startswith("decimal"):
         raise InputError(f"scores: column 'value' is of type {types['value']}, expected numbers.")
     evaluation = getattr(scores, "evaluation", None)
@@ -128,7 +128,7 @@ def _require_means(scores: Any, labels: Sequence[str]) -> None:
         measures = dict(zip(evaluation.evaluator.labels, evaluation.evaluator.measures, strict=True))
     if other := [label for label in labels if (own := measures[label]) is not None and not is_mean(own)]:
         raise EvaluationError(
-            f"{listed(other)}: no mean over queries, so that nothing can be compared topic by topic. "
+            f"{join_names(other)}: no mean over queries, so that nothing can be compared topic by topic. "
             "Name the measures to compare, measures=."
         )
 
@@ -144,7 +144,7 @@ def _names_of_any(scores: Any) -> tuple[list[str], list[str]]:
     if number := sum(row["wrong"] for row in rows):
         some = scores.filter(wrong).select(*_COLUMNS).limit(3).collect()
         raise InputError(
-            f"scores: {counted(number, 'row')} without a name or a finite value, e.g. "
+            f"scores: {pluralize(number, 'row')} without a name or a finite value, e.g. "
             + ", ".join(str(tuple(row)) for row in some)
             + "."
         )
@@ -158,7 +158,7 @@ def _raise_repeated(scores: Any, measures: Sequence[str]) -> NoReturn:
     some = ", ".join(
         f"run {row['run']!r}, query {row['query']!r}, {row['measure']}" for row in twice.limit(3).collect()
     )
-    raise InputError(f"scores: {counted(twice.count(), 'value')} given more than once, e.g. {some}.")
+    raise InputError(f"scores: {pluralize(twice.count(), 'value')} given more than once, e.g. {some}.")
 
 
 def _pairs(runs: Sequence[str], baseline: str | None) -> tuple[tuple[int, int], ...]:

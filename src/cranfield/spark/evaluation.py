@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, cast
 
-from cranfield.base import Record, natural_order
+from cranfield.base import Record, sort_naturally
 from cranfield.data import Origin
 from cranfield.evaluation import Evaluator
 from cranfield.spark.aggregates import PARTIAL, Terms, Totalling, Totals, gathered
@@ -115,7 +115,7 @@ class Evaluation:
         if "code" in rows.columns:
             rows = rows.filter(F.col("code") == self.inputs.runs.index(run))
         some = rows.select(F.col("query").cast("string").alias("query")).distinct().limit(_EXAMPLES).collect()
-        return natural_order(row["query"] for row in some)
+        return sort_naturally(row["query"] for row in some)
 
     def exposure(self) -> dict[tuple[str, int], list[int]]:
         """For each run and measure of the run as a whole, how often each document is shown, the least first."""

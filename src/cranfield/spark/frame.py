@@ -8,7 +8,7 @@ from functools import cached_property, lru_cache
 from types import SimpleNamespace
 from typing import Any, cast
 
-from cranfield.base import counted, t_quantile
+from cranfield.base import pluralize, t_quantile
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import Evaluator, Interval, average, interval, whole
 from cranfield.measures import Measure
@@ -57,7 +57,7 @@ class SparkScores:
         if counts["skipped"]:
             missing, how = counts["skipped"], " (skipped)"
         return (
-            f"{counted(counts['evaluated'], 'query')} evaluated, "
+            f"{pluralize(counts['evaluated'], 'query')} evaluated, "
             f"{self._only_in_run(self._run(run)):,} in the run have no judgments, {missing:,} missing{how}"
         )
 
@@ -283,7 +283,7 @@ class SparkScores:
         if about["repeated_judgments"]:
             rule = evaluator.on_duplicate
             how = "identical" if rule == "error" else f"--on-duplicate {rule}"
-            notes.append(f"{counted(about['repeated_judgments'], 'repeated judgment')} left out ({how}).")
+            notes.append(f"{pluralize(about['repeated_judgments'], 'repeated judgment')} left out ({how}).")
         stand_in = SimpleNamespace(origin=self.evaluation.qrels_origin, notes=tuple(notes), merged=about["merged"])
         own = object.__new__(Evaluator)
         own.__dict__.update(evaluator.__dict__, qrels=stand_in, weights=self.evaluation.weights)
@@ -295,7 +295,7 @@ class SparkScores:
         evaluator = self.evaluation.evaluator
         notes: tuple[str, ...] = ()
         if repeated := counts["repeated_docs"] + (self._unjudged or {}).get(run, Unjudged()).repeated:
-            left = counted(repeated, "repeated document")
+            left = pluralize(repeated, "repeated document")
             notes = (f"{left} left out (--on-duplicate {evaluator.on_duplicate}).",)
         return SimpleNamespace(
             name=run,

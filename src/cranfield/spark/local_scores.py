@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from cranfield.base import natural_order
+from cranfield.base import sort_naturally
 from cranfield.data import Floats
 from cranfield.evaluation import Interval, Scores
 from cranfield.measures import Measure
@@ -64,4 +64,4 @@ def _values(frame: Any) -> Mapping[str, Mapping[str, Sequence[float]]]:
 
 
 def _queries(values: Mapping[str, Iterable[str]]) -> tuple[str, ...]:
-    return tuple(natural_order({query for own in values.values() for query in own}))
+    return tuple(sort_naturally({query for own in values.values() for query in own}))

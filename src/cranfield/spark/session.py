@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from cranfield.base import cores
+from cranfield.base import count_cores
 from cranfield.errors import CranfieldError, MissingExtra
 
 T = TypeVar("T")
@@ -97,7 +97,7 @@ def _settings(master: str) -> dict[str, str]:
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     if master.startswith("local"):
         settings["spark.driver.memory"] = f"{_memory()}m"  # which is that of the executors, too
-        settings["spark.sql.shuffle.partitions"] = str(4 * cores())  # Spark's 200 are for a cluster
+        settings["spark.sql.shuffle.partitions"] = str(4 * count_cores())  # Spark's 200 are for a cluster
     return settings
 
 

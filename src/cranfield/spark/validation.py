@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.errors import InputError
 from cranfield.spark.columns import Columns, quoted
 from cranfield.spark.grouping import EXTRA, Inputs
@@ -31,7 +31,7 @@ def _problems(frame: Any, columns: Columns, number: str) -> Iterator[str]:
     for (what, wrong), number_of in zip(conditions, counts, strict=True):
         if number_of:
             some = frame.filter(wrong).limit(_EXAMPLES).collect()
-            yield f"{columns.frame}: {counted(number_of, 'row')} {what}, e.g. {', '.join(map(_shown, some))}"
+            yield f"{columns.frame}: {pluralize(number_of, 'row')} {what}, e.g. {', '.join(map(_shown, some))}"
 
 
 def _conditions(columns: Columns, number: str) -> Iterator[tuple[str, Any]]:
@@ -76,7 +76,7 @@ def _repeats(inputs: Inputs) -> Iterator[str]:
         number = twice.count()
         if number:
             some = ", ".join(_pair(row, inputs) for row in twice.limit(_EXAMPLES).collect())
-            yield f"{what.format(counted(number, 'document'))}, e.g. {some} (choose with on_duplicate='max')"
+            yield f"{what.format(pluralize(number, 'document'))}, e.g. {some} (choose with on_duplicate='max')"
 
 
 def _pair(row: Any, inputs: Inputs) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.stats.resampling import require_draws
@@ -92,7 +92,7 @@ def as_ratings(table: Any, scale: Sequence[float] | Floats | None = None) -> Rat
     """
     values = np.asarray(table, dtype=np.float64)
     if values.ndim != 2:
-        raise CranfieldError(f"expected a table, items × assessors, found {counted(values.ndim, 'axis')}.")
+        raise CranfieldError(f"expected a table, items × assessors, found {pluralize(values.ndim, 'axis')}.")
     there = ~np.isnan(values)
     grades = checked_scale(np.unique(values[there]) if scale is None else scale)
     at = np.clip(np.searchsorted(grades, values), 0, max(len(grades) - 1, 0))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 
@@ -24,9 +24,9 @@ def as_table(table: Any, topics: int = 1, systems: int = 2) -> Floats:
     if scores.ndim != 2:
         raise CranfieldError(f"expected a table with a row a topic and a column a system, found {scores.ndim} axes.")
     if scores.shape[1] < systems:
-        raise CranfieldError(f"expected at least {counted(systems, 'system')}, found {scores.shape[1]}.")
+        raise CranfieldError(f"expected at least {pluralize(systems, 'system')}, found {scores.shape[1]}.")
     if scores.shape[0] < topics:
-        raise CranfieldError(f"expected at least {counted(topics, 'topic')}, found {scores.shape[0]}.")
+        raise CranfieldError(f"expected at least {pluralize(topics, 'topic')}, found {scores.shape[0]}.")
     wrong = np.argwhere(~np.isfinite(scores))
     if len(wrong):
         row, column = wrong[0].tolist()

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Bools, Floats
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import SAMPLES, TOP, Completions, Sampling, possible_grades
@@ -190,7 +190,7 @@ def _claimed(column: Column, pair: Pair, figures: _Figures) -> str:
 def _not_claimed(column: Column, pair: Pair, figures: _Figures) -> str:
     both = f"{_on(column)}{pair.system} and {pair.reference}"
     if pair.is_identical:
-        return f"{both} have the same {column.label} on all of {counted(pair.n, 'topic')}: there is nothing to claim."
+        return f"{both} have the same {column.label} on all of {pluralize(pair.n, 'topic')}: there is nothing to claim."
     more = "more" if pair.difference >= 0 else "less"
     amount = f"{figures.amount(pair.difference)}{figures.unit} {more} for {pair.system}{_interval(pair, figures)}"
     said = f"{both} cannot be told apart by {column.label}: {amount}, {_topics(pair)}, {_p(column, pair)}."
@@ -211,8 +211,8 @@ def _interval(pair: Pair, figures: _Figures) -> str:
 
 def _topics(pair: Pair) -> str:
     if pair.gain >= 0:
-        return f"better on {pair.effect.wins:,} of {counted(pair.n, 'topic')}"
-    return f"worse on {pair.effect.losses:,} of {counted(pair.n, 'topic')}"
+        return f"better on {pair.effect.wins:,} of {pluralize(pair.n, 'topic')}"
+    return f"worse on {pair.effect.losses:,} of {pluralize(pair.n, 'topic')}"
 
 
 def _p(column: Column, pair: Pair) -> str:
@@ -220,11 +220,11 @@ def _p(column: Column, pair: Pair) -> str:
     design = column.design
     how = pair.test
     if design.is_tukey:
-        how += f", {counted(pair.family, 'pair')}"
+        how += f", {pluralize(pair.family, 'pair')}"
     elif pair.family > 1 and design.is_max_t:
-        how += f", {counted(pair.family, 'comparison')}"
+        how += f", {pluralize(pair.family, 'comparison')}"
     elif pair.family > 1:
-        how += f", {CORRECTION_NAMES[pair.correction]}, {counted(pair.family, 'comparison')}"
+        how += f", {CORRECTION_NAMES[pair.correction]}, {pluralize(pair.family, 'comparison')}"
     name = TEST_NAMES[design.beside].removeprefix("paired ").removesuffix(" test").removesuffix("-test")
     name += " with Holm" if design.is_max_t and pair.family > 1 else ""
     return f"{p_text(pair.p_adjusted)} ({how}; {name} {p_figure(pair.p_beside_adjusted)})"
@@ -239,16 +239,16 @@ def _needed(column: Column, pair: Pair, figures: _Figures) -> str:
     needed, smallest = needed_topics(pair), shown_difference(pair)
     assert smallest is not None
     power = f"power .8, t-test{', uncorrected' if pair.family > 1 else ''}"
-    topics = counted(pair.n, "topic")
+    topics = pluralize(pair.n, "topic")
     at_hand = f"{topics} show one of {figures.amount(smallest)}{figures.unit} or more"
     if smallest > column.largest_difference:
         at_hand = f"{topics} are too few for any"
     if needed is None:
         return f"No number of topics would show a difference of 0; {at_hand} ({power})."
     if needed <= pair.n:
-        takes = f"a difference of this size would take {counted(needed, 'topic')}"
+        takes = f"a difference of this size would take {pluralize(needed, 'topic')}"
         return f"By itself, {takes} (power .8, t-test, uncorrected)."
-    return f"A difference of this size would take {counted(needed, 'topic')}; {at_hand} ({power})."
+    return f"A difference of this size would take {pluralize(needed, 'topic')}; {at_hand} ({power})."
 
 
 def _of_all_pairs(column: Column, figures: _Figures) -> Iterator[Claim]:
@@ -259,7 +259,7 @@ def _of_all_pairs(column: Column, figures: _Figures) -> Iterator[Claim]:
     if not column.design.is_tukey:
         how += f", {CORRECTION_NAMES[column.design.correction]}"
     verb = "differs" if differing == 1 else "differ"
-    counts = f"{differing:,} of {counted(number, 'pair')} of systems {verb} in {column.label} ({how})."
+    counts = f"{differing:,} of {pluralize(number, 'pair')} of systems {verb} in {column.label} ({how})."
     yield Claim("all pairs", f"{_on(column)}{counts}", column.collection, column.label)
     pairs = [column.pair(system, other) for system, other in shown_pairs(column, ())]
     better = [pair for pair in pairs if pair.verdict == "better"]
@@ -300,12 +300,12 @@ def _of_design(column: Column, figures: _Figures) -> Iterator[Claim]:
     sd = pilot_variance(column.scores).sd_of_differences
     smallest = smallest_difference(column.n, sd, POWER, column.design.alpha)
     if smallest and smallest > column.largest_difference:
-        text = f"{_on(column)}{counted(column.n, 'topic')} are too few to show any difference in {column.label}."
+        text = f"{_on(column)}{pluralize(column.n, 'topic')} are too few to show any difference in {column.label}."
         yield Claim("design", text, column.collection, column.label)
     elif smallest:
         amount = f"{figures.amount(smallest)}{figures.unit} in {column.label}"
         text = (
-            f"{_on(column)}{counted(column.n, 'topic')} show a difference of {amount} between two systems like these "
+            f"{_on(column)}{pluralize(column.n, 'topic')} show a difference of {amount} between two systems like these "
             "with power .8 (t-test of one pair, uncorrected)."
         )
         yield Claim("design", text, column.collection, column.label)
@@ -427,7 +427,7 @@ def _documents(each: float) -> str:
         return f"{_half_up(10 * size) / 10:,.1f} {more} relevant documents in the top {TOP} for every query"
     share = _near_share(size)
     number = f"one {more} relevant document" if share.numerator == 1 else f"{share.numerator} {more} relevant documents"
-    every = "query" if share.denominator == 1 else counted(share.denominator, "query")
+    every = "query" if share.denominator == 1 else pluralize(share.denominator, "query")
     return f"{number} in the top {TOP} for every {every}"
 
 
@@ -456,7 +456,7 @@ def _of_table(table: ScoreTable, columns: Sequence[Column], references: Sequence
     yield from missing_notes(table)
     fewest = min(column.n for column in columns)
     if fewest < FEW_TOPICS:
-        yield f"{counted(fewest, 'topic')} {'is' if fewest == 1 else 'are'} few: only large differences show."
+        yield f"{pluralize(fewest, 'topic')} {'is' if fewest == 1 else 'are'} few: only large differences show."
     first = next((column for column in columns if column.scored.is_quality and column.tested), None)
     if first is not None and table.has_runs:
         yield from _unjudged(table, first, references, _Figures(first, percent))
@@ -476,8 +476,8 @@ def _dropped(columns: Sequence[Column]) -> Iterator[str]:
         left = next(column.n for column in columns if column.dropped == dropped)
         which = "" if len(of) == len(columns) else f"{_names(of)}: "
         yield (
-            f"{which}{counted(len(dropped), 'topic')} left out, as some system has no score there: {listed(dropped)}; "
-            f"{left:,} remain."
+            f"{which}{pluralize(len(dropped), 'topic')} left out, as some system has no score there: "
+            f"{join_names(dropped)}; {left:,} remain."
         )
 
 
@@ -555,7 +555,7 @@ def _disagreements(columns: Sequence[Column]) -> Iterator[str]:
         shown = ", ".join(apart[:3]) + (f" and {len(apart) - 3:,} more" if len(apart) > 3 else "")
         yield (
             f"{_capital(design.method)} and {TEST_NAMES[design.beside]} disagree at α = {alpha} "
-            f"about {len(apart):,} of {counted(number, 'comparison')}: {shown}."
+            f"about {len(apart):,} of {pluralize(number, 'comparison')}: {shown}."
         )
 
 

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import cached_property
 from typing import Any
 
-from cranfield.base import Record, counted, replace
+from cranfield.base import Record, pluralize, replace
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Scores
 from cranfield.io import ScoreRows, frame_records
@@ -311,7 +311,7 @@ def _topics(comparison: Comparison) -> str:
 
 def _between(numbers: set[int]) -> str:
     low, high = min(numbers), max(numbers)
-    return counted(low, "topic") if low == high else f"{low:,} to {counted(high, 'topic')}"
+    return pluralize(low, "topic") if low == high else f"{low:,} to {pluralize(high, 'topic')}"
 
 
 def _significance(comparison: Comparison) -> str:

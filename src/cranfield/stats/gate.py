@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed, natural_order
+from cranfield.base import Record, join_names, pluralize, sort_naturally
 from cranfield.data import Origin
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import TOP, Evaluator, RunScores, Scores
@@ -120,7 +120,7 @@ class Decision(Record):
             return f"{self.measure} did not {fall}{more}: it {self._moved} ({p}, n = {self.n:,})."
         tests = f"{p_text(self.p_worse_corrected)} for worse, {p_text(self.p_not_worse)} for not worse"
         proof = ", and proof is required" if self.rule.require_proof else ""
-        on = f"{self.measure} {self._moved} on {counted(self.n, 'topic')}"
+        on = f"{self.measure} {self._moved} on {pluralize(self.n, 'topic')}"
         return f"{on}; whether it is worse{more} is undecided ({tests}){proof}."
 
     @property
@@ -198,7 +198,9 @@ def gate(
     given = {"baseline": baseline, "candidate": candidate}
     runs = {role: run for role, run in given.items() if not _are_scores(run)}
     if options and not runs:
-        raise CranfieldError(f"{listed(options)} would change nothing: the scores are given, and no run is evaluated.")
+        raise CranfieldError(
+            f"{join_names(options)} would change nothing: the scores are given, and no run is evaluated."
+        )
     scores = _evaluated(qrels, runs, measures, options) if runs else None
     scored = _named(measures) if scores is None else _scored(scores)
     evaluated = iter(() if scores is None else scores.runs)
@@ -246,7 +248,7 @@ class _Tests(Record, eq=False):
         pairs = pair(ours, theirs)
         shared = [query for query in ours if query in theirs]
         lost = {q: float(d) for q, d in zip(shared, pairs.differences.tolist(), strict=True) if d < 0}
-        by_loss = sorted(natural_order(lost), key=lost.__getitem__)
+        by_loss = sorted(sort_naturally(lost), key=lost.__getitem__)
         return _Tests(
             measure,
             pairs,
@@ -419,11 +421,11 @@ def _given_side(role: str, given: Any, measures: Sequence[Scored]) -> Side:
     if isinstance(given, Scores):
         _require_plain_means(given)
         if len(given.runs) != 1:
-            names = listed(run.name for run in given.runs)
+            names = join_names(run.name for run in given.runs)
             raise CranfieldError(f"the {role} is to be one run, found the scores of {names}: take one's per_query.")
         return _evaluated_side(given, given.runs[0], measures)
     if len(measures) > 1:
-        names = listed(measure.label for measure in measures)
+        names = join_names(measure.label for measure in measures)
         raise CranfieldError(f"the scores of the {role} are of one measure, and {names} were asked for: give Scores.")
     return Side(role, {measures[0].label: {any_id(query, "query"): value for query, value in given.items()}})
 
@@ -435,18 +437,19 @@ def _warnings(
     counted_as = "are left out" if conventions and conventions["missing"] == "skip" else "count as 0"
     for side in (baseline, candidate):
         if side.missing:
-            yield f"{side.name} has nothing for {counted(side.missing, 'query')} with judgments, which {counted_as}."
+            yield f"{side.name} has nothing for {pluralize(side.missing, 'query')} with judgments, which {counted_as}."
     for decision in decisions:
         for side, only in ((baseline, decision.only_baseline), (candidate, decision.only_candidate)):
             # those that a run lacks have been counted
             if only and not (baseline.missing or candidate.missing):
                 yield (
-                    f"{decision.measure}: only {side.name} has a score for {counted(len(only), 'topic')} "
-                    f"({listed(only, 3)}), left out."
+                    f"{decision.measure}: only {side.name} has a score for {pluralize(len(only), 'topic')} "
+                    f"({join_names(only, 3)}), left out."
                 )
     few = {decision.n for decision in decisions if decision.n < FEW_TOPICS and not decision.identical}
     if few:
-        yield f"{counted(min(few), 'topic')}: so few show large drops only, and a handful of them make the difference."
+        topics = pluralize(min(few), "topic")
+        yield f"{topics}: so few show large drops only, and a handful of them make the difference."
 
 
 def _unjudged_warning(baseline: Side, candidate: Side) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed, replace
+from cranfield.base import Record, join_names, pluralize, replace
 from cranfield.data import Bools, Floats
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import Interval, interval
@@ -536,12 +536,12 @@ def _left_out(found: Iterable[Outcome], n: int, design: Design) -> str:
     low, high = min(numbers), max(numbers)
     which = f"{high:,}" if low == high else f"{low:,} to {high:,}"
     up_to = f" of more than {design.tolerance:g}" if design.test == "sign" and design.tolerance else ""
-    topics = counted(n, "topic")
+    topics = pluralize(n, "topic")
     return f"Topics without a difference{up_to} are left out: {which if high else 'none'} of {topics}."
 
 
 def _some(pairs: Sequence[str], most: int = 3) -> str:
-    return "; ".join(pairs[:most]) + (f" and {counted(len(pairs) - most, 'more pair')}" if len(pairs) > most else "")
+    return "; ".join(pairs[:most]) + (f" and {pluralize(len(pairs) - most, 'more pair')}" if len(pairs) > most else "")
 
 
 def _tukey(test: str, scores: Floats, design: Design) -> AllPairs:
@@ -616,4 +616,6 @@ def _nothing_shared(table: ScoreTable, values: Floats, scored: Scored, collectio
     lacking = [run for run, own in zip(table.runs, values, strict=True) if not np.isfinite(own).any()]
     if len(lacking) == len(table.runs):
         return f"no system{where} has a score for {scored.label}."
-    return f"no topic{where} has {scored.label} for all of {listed(table.runs)}: there is nothing to compare them on."
+    return (
+        f"no topic{where} has {scored.label} for all of {join_names(table.runs)}: there is nothing to compare them on."
+    )

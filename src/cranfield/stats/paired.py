@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.base import Record, counted, replace
+from cranfield.base import Record, pluralize, replace
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Interval
@@ -226,7 +226,7 @@ def wilcoxon(
     if not 0 < dropped < given.pairs.n:
         return tested
     return replace(
-        tested, note=f"{tested.note} {counted(dropped, 'topic')} without a difference: {_ZERO_RULES[zeros]}."
+        tested, note=f"{tested.note} {pluralize(dropped, 'topic')} without a difference: {_ZERO_RULES[zeros]}."
     )
 
 
@@ -250,7 +250,7 @@ def sign_test(a: Values, b: Values, alternative: Alternative = "two-sided", tole
     )
     if not 0 < tied < given.pairs.n:
         return tested
-    return replace(tested, note=f"{tested.note} {counted(tied, 'tie')} left out.")
+    return replace(tested, note=f"{tested.note} {pluralize(tied, 'tie')} left out.")
 
 
 def bayesian(a: Values, b: Values, rope: float = 0.01, level: float = 0.95) -> BayesianPaired:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, listed
+from cranfield.base import Record, join_names
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 
@@ -131,8 +131,8 @@ def _paired_topics(a: dict[Any, float], b: dict[Any, float]) -> Pairs:
     shared = [topic for topic in a if topic in b]
     if not shared:
         raise CranfieldError(
-            f"no topic has a score of both systems: a has {listed(map(str, a), 3) or 'none'}, "
-            f"b has {listed(map(str, b), 3) or 'none'}."
+            f"no topic has a score of both systems: a has {join_names(map(str, a), 3) or 'none'}, "
+            f"b has {join_names(map(str, b), 3) or 'none'}."
         )
     pairs = Pairs(
         _column([a[topic] for topic in shared], "a"),

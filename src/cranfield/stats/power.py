@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from cranfield.base import Record, listed
+from cranfield.base import Record, join_names
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.stats.anova import as_table, rounding
@@ -263,7 +263,7 @@ def _rows(table: Mapping[Any, Any]) -> tuple[list[list[float]], tuple[str, ...]]
     every = {topic: None for scores in systems for topic in scores}
     shared = {topic for topic in every if all(topic in scores for scores in systems)}
     if not shared:
-        raise CranfieldError(f"no topic is scored by all of {listed(map(str, table))}.")
+        raise CranfieldError(f"no topic is scored by all of {join_names(map(str, table))}.")
     rows = [[scores[topic] for scores in systems] for topic in every if topic in shared]
     return rows, tuple(str(topic) for topic in every if topic not in shared)
 

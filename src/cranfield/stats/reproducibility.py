@@ -13,7 +13,7 @@ from dataclasses import field
 from numbers import Real
 from typing import Any
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Scores
@@ -147,7 +147,7 @@ class _Side(Record):
 def _side(source: Any, measure: str | None, name: str) -> _Side:
     if isinstance(source, Scores):
         if len(source.runs) != 1:
-            raise CranfieldError(f"{name}: expected the scores of one run, found {counted(len(source.runs), 'run')}.")
+            raise CranfieldError(f"{name}: expected the scores of one run, found {pluralize(len(source.runs), 'run')}.")
         if measure is None and len(source.labels) > 1:
             raise CranfieldError(f"{name}: say which measure to compare: {', '.join(source.labels)}.")
         judged = source.runs[0].judged
@@ -162,7 +162,7 @@ def _numbers(source: Mapping[Any, Any], name: str) -> dict[str, float]:
     scores = {str(query): float(value) for query, value in source.items()}
     wrong = [query for query, value in scores.items() if not math.isfinite(value)]
     if wrong:
-        raise CranfieldError(f"{name}: the score of {listed(wrong)} is not a finite number.")
+        raise CranfieldError(f"{name}: the score of {join_names(wrong)} is not a finite number.")
     return scores
 
 
@@ -229,7 +229,7 @@ def _in_common(
     """The topics that both have; those that only one has are told."""
     for side, mine, theirs in ((one, first, second), (other, second, first)):
         only = [query for query in mine if query not in theirs]
-        said = f"{counted(len(only), 'topic')} left out that only the {side.name} has: {listed(only, 3)}."
+        said = f"{pluralize(len(only), 'topic')} left out that only the {side.name} has: {join_names(only, 3)}."
         if only and said not in notes:
             notes.append(said)
     return [query for query in first if query in second]
@@ -243,7 +243,7 @@ def _orders(one: _Side, other: _Side, depth: int, p: float, notes: list[str]) ->
     orders = {query: _order(x[:depth], y[:depth], p) for query, (x, y) in zip(queries, pairs, strict=True)}
     few = [query for query, order in orders.items() if order.tau is None]
     if few:
-        notes.append(f"tau is not defined for {counted(len(few), 'topic')} with fewer than two common documents.")
+        notes.append(f"tau is not defined for {pluralize(len(few), 'topic')} with fewer than two common documents.")
     return orders
 
 

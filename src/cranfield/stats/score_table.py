@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed, natural_order, replace
+from cranfield.base import Record, join_names, pluralize, replace, sort_naturally
 from cranfield.data import Floats, Origin
 from cranfield.errors import CranfieldError, DuplicateError, EvaluationError, MeasureError
 from cranfield.evaluation import TOP, RunScores, Scores, distinct_names
@@ -131,7 +131,7 @@ def gathered(parts: Sequence[ScoreRows]) -> ScoreTable:
                 own = table.setdefault(names[run], {}).setdefault(label, {})
                 _merge(own, found, f"{label} of {names[run]}", part)
     labels = list(dict.fromkeys(label for measures in table.values() for label in measures))
-    queries = natural_order({q for measures in table.values() for found in measures.values() for q in found})
+    queries = sort_naturally({q for measures in table.values() for found in measures.values() for q in found})
     values = np.array(
         [[[table[run].get(m, {}).get(q, math.nan) for q in queries] for m in labels] for run in table], dtype=np.float64
     )
@@ -178,7 +178,7 @@ def _merge(own: dict[str, float], values: Mapping[str, float], what: str, part: 
 def _unknown(measures: Sequence[Scored]) -> Iterator[str]:
     unknown = [scored.label for scored in measures if scored.measure is None]
     if unknown:
-        yield f"{listed(unknown)}: no measure known here; more is taken to be better."
+        yield f"{join_names(unknown)}: no measure known here; more is taken to be better."
 
 
 def _of_scores(scores: Scores) -> ScoreTable:
@@ -189,7 +189,9 @@ def _of_scores(scores: Scores) -> ScoreTable:
     kept = [i for i in range(len(scores.labels)) if not scores.part(i) and is_mean(scores.measures[i])]
     left = [label for i, label in enumerate(scores.labels) if not scores.part(i) and i not in kept]
     if not kept:
-        raise EvaluationError(f"{listed(left)}: no mean over queries, so that nothing can be compared topic by topic.")
+        raise EvaluationError(
+            f"{join_names(left)}: no mean over queries, so that nothing can be compared topic by topic."
+        )
     origins = (scores.qrels, *(run.origin for run in scores.runs))
     return ScoreTable(
         tuple(run.name for run in scores.runs),
@@ -198,7 +200,7 @@ def _of_scores(scores: Scores) -> ScoreTable:
         np.array([run.values[kept] for run in scores.runs]).reshape(len(scores.runs), len(kept), len(scores.queries)),
         scores,
         tuple(origin for origin in origins if origin is not None),
-        (*scores.notes, *([f"{listed(left)} left out: no mean over queries."] if left else [])),
+        (*scores.notes, *([f"{join_names(left)} left out: no mean over queries."] if left else [])),
     )
 
 
@@ -211,4 +213,4 @@ def missing_notes(table: ScoreTable) -> Iterator[str]:
     """Which runs lack queries, which were counted as 0."""
     for run in table.runs:
         if number := table.missing(run):
-            yield f"{run} has nothing for {number:,} of {counted(len(table.queries), 'topic')}, which count as 0."
+            yield f"{run} has nothing for {number:,} of {pluralize(len(table.queries), 'topic')}, which count as 0."

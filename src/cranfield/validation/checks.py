@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from cranfield.base import GRADE_WORDS, counted, replace
+from cranfield.base import GRADE_WORDS, pluralize, replace
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import (
     QRELS_READERS,
@@ -57,7 +57,7 @@ def _checked_run(rows: RunRows, name: str, identity: Identity, problems: list[In
     unit = unit_of(identity.format)
     repeated = list(_repeats(rows.queries, rows.docs, rows.lines, [""] * len(rows.docs), "retrieved", unit))
     run = rows.run(display_name(name), None, "first")
-    counts = f"{counted(len(run.queries), 'query')}, {counted(len(rows.docs), 'document')}"
+    counts = f"{pluralize(len(run.queries), 'query')}, {pluralize(len(rows.docs), 'document')}"
     findings = (*map(_problem, problems), *_told_by(unit, [*repeated, *run_findings(run, rows)]))
     return Checked(name, identity, counts, _unless_empty(findings, rows.docs, "document"), run)
 
@@ -70,7 +70,7 @@ def _checked_qrels(rows: QrelsRows, name: str, identity: Identity, problems: lis
     ]
     repeated = list(_repeats(rows.queries, rows.docs, rows.lines, within, "judged", unit, rows.grades))
     qrels = rows.qrels(display_name(name), None, "first")
-    counts = f"{counted(len(qrels.queries), 'query')}, {counted(len(rows.docs), 'judgment')}"
+    counts = f"{pluralize(len(qrels.queries), 'query')}, {pluralize(len(rows.docs), 'judgment')}"
     findings = (*map(_problem, problems), *_told_by(unit, [*repeated, *qrels_findings(qrels, rows)]))
     return Checked(name, identity, counts, _unless_empty(findings, rows.docs, "judgment"), qrels)
 
@@ -87,7 +87,7 @@ def _checked_texts(source: Input, identity: Identity, problems: list[InputError]
             findings.append(Finding("warning", "empty text", f"{id_!r} has no text.", line))
     noun = identity.kind.removesuffix("s")
     checked = _unless_empty((*map(_problem, problems), *findings), list(lines), noun)
-    return Checked(source.name, identity, counted(len(lines), noun), checked, ids=lines)
+    return Checked(source.name, identity, pluralize(len(lines), noun), checked, ids=lines)
 
 
 def _texts(source: Input, identity: Identity, problems: list[InputError]) -> Iterator[tuple[str, str, int]]:

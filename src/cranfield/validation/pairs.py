@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Qrels, Run
 from cranfield.validation.findings import Checked, Finding
 
@@ -86,7 +86,7 @@ def _ids(what: str, judged: Checked, ours: set[str], right: str, theirs: set[str
 def _overlap(what: str, ours: set[str], right: str, theirs: set[str]) -> Finding:
     common = ours & theirs
     message = (
-        f"{counted(len(common), what)} in common, {len(ours - theirs):,} only in the qrels, "
+        f"{pluralize(len(common), what)} in common, {len(ours - theirs):,} only in the qrels, "
         f"{len(theirs - ours):,} only in the {right}."
     )
     if common:
@@ -100,7 +100,7 @@ def _alike(what: str, judged: Checked, right: str, pairs: list[tuple[str, str]],
     lines = _first_lines(judged.value, what, {ours for ours, _ in pairs})
     pairs = sorted(pairs, key=lambda pair: lines.get(pair[0], 0))
     one, other = pairs[0]
-    examples = listed([a for a, _ in pairs[1:]], most=3)
+    examples = join_names([a for a, _ in pairs[1:]], most=3)
     more = f" ({len(pairs):,} such: {examples})" if len(pairs) > 1 else ""
     message = (
         f"{what} {one!r} in the qrels looks like {other!r} in the {right}, but ids are compared byte by byte{more}."

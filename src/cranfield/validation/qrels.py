@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from cranfield.base import counted, listed
+from cranfield.base import join_names, pluralize
 from cranfield.data import Qrels
 from cranfield.io import QrelsRows
 from cranfield.joining import Bools
@@ -20,10 +20,12 @@ def qrels_findings(qrels: Qrels, rows: QrelsRows) -> Iterator[Finding]:
     yield from _grades(qrels)
     barren = [q for q, docs in zip(qrels.queries, qrels.judged, strict=True) if not any(g >= 1 for g in docs.values())]
     if barren:
-        message = f"{counted(len(barren), 'topic')} without a relevant document (grade 1 or more): {listed(barren)}."
+        message = (
+            f"{pluralize(len(barren), 'topic')} without a relevant document (grade 1 or more): {join_names(barren)}."
+        )
         yield Finding("warning", "no relevant document", message, _first_line(qrels, barren), len(barren))
     if qrels.has_subtopics:
-        several = counted(qrels.merged, "document")
+        several = pluralize(qrels.merged, "document")
         message = f"the second column tells subtopics or groups apart; {several} with several judgments."
         yield Finding("info", "subtopics", message)
 
@@ -32,7 +34,7 @@ def _swapped(rows: QrelsRows) -> Iterator[Finding]:
     """A few documents with many grades: probably the grades are the documents."""
     docs, grades = set(rows.docs), set(rows.grades)
     if len(rows.docs) > 20 and len(docs) <= 6 < len(grades):
-        message = f"only {counted(len(docs), 'different document')} but many grades: are doc and grade swapped?"
+        message = f"only {pluralize(len(docs), 'different document')} but many grades: are doc and grade swapped?"
         yield Finding("warning", "swapped columns", message, rows.lines[0])
 
 
@@ -41,12 +43,12 @@ def _grades(qrels: Qrels) -> Iterator[Finding]:
     fractional = qrels.grades != np.floor(qrels.grades)
     if negative.any():
         count = int(negative.sum())
-        message = f"{counted(count, 'negative grade')} ({_values(qrels, negative)}): pooled but not judged."
+        message = f"{pluralize(count, 'negative grade')} ({_values(qrels, negative)}): pooled but not judged."
         yield Finding("info", "negative grades", message, _line(qrels, negative), count)
     if fractional.any():
         count = int(fractional.sum())
         cut_off = "trec_eval would cut off the fraction"
-        message = f"{counted(count, 'fractional grade')} ({_values(qrels, fractional)}): {cut_off}."
+        message = f"{pluralize(count, 'fractional grade')} ({_values(qrels, fractional)}): {cut_off}."
         yield Finding("info", "fractional grades", message, _line(qrels, fractional), count)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, listed
+from cranfield.base import join_names, pluralize
 from cranfield.data import Run
 from cranfield.io import RunRows
 from cranfield.joining import Bools
@@ -24,7 +24,7 @@ def run_findings(run: Run, rows: RunRows) -> Iterator[Finding]:
     empty = [run.queries[i] for i in range(len(run.queries)) if run.starts[i] == run.starts[i + 1]]
     if empty:
         yield Finding(
-            "warning", "empty queries", f"{counted(len(empty), 'query')} without any document: {listed(empty)}."
+            "warning", "empty queries", f"{pluralize(len(empty), 'query')} without any document: {join_names(empty)}."
         )
 
 
@@ -50,7 +50,7 @@ def _swapped_queries(rows: RunRows) -> Iterator[Finding]:
     # a run of one document a query has the same rank throughout
     one_each = queries == len(rows.docs) and (rows.ranks is None or len(set(rows.ranks)) > 1)
     if (queries > 20 and docs * 10 < queries) or (one_each and queries >= 3 * docs):
-        seen = f"{counted(queries, 'query')} but only {counted(docs, 'document')}"
+        seen = f"{pluralize(queries, 'query')} but only {pluralize(docs, 'document')}"
         message = f"{seen}: are the query and doc columns swapped?"
         yield Finding("warning", "swapped columns", message, rows.lines[0])
 
@@ -99,7 +99,7 @@ def _ranks(run: Run) -> Iterator[Finding]:
             # in full, so that two scores that differ are seen to
             message = (
                 f"query {query!r}: rank {ranks[at]} has score {scores[at]!r}, above the {scores[at - 1]!r} of rank "
-                f"{ranks[at - 1]}; ranks and scores disagree at {counted(len(rises), 'place')}."
+                f"{ranks[at - 1]}; ranks and scores disagree at {pluralize(len(rises), 'place')}."
             )
             yield Finding("warning", "rank column", message, lines[at])
         twice = [at for at in range(1, len(ranks)) if ranks[at] == ranks[at - 1]]
@@ -112,12 +112,12 @@ def _ties(run: Run) -> Iterator[Finding]:
     double = _tied(run, np.float64)
     single = _tied(run, np.float32) & ~double
     if double.any():
-        count, queries = int(double.sum()), counted(_queries_with(run, double), "query")
-        message = f"{counted(count, 'document')} in {queries} share their score with another."
+        count, queries = int(double.sum()), pluralize(_queries_with(run, double), "query")
+        message = f"{pluralize(count, 'document')} in {queries} share their score with another."
         yield Finding("info", "ties", message, _line(run, double), count)
     if single.any():
         count = int(single.sum())
-        message = f"{counted(count, 'document')} tied in float32 only (trec_eval 9 orders them by doc id)."
+        message = f"{pluralize(count, 'document')} tied in float32 only (trec_eval 9 orders them by doc id)."
         yield Finding("warning", "float32 ties", message, _line(run, single), count)
 
 

@@ -24,7 +24,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
-from cranfield.base import Record, counted, fields, id_bytes
+from cranfield.base import Record, encode_id, fields, pluralize
 from cranfield.errors import CranfieldError
 from cranfield.reporting import shown
 from cranfield.tables import number
@@ -201,7 +201,7 @@ def environment() -> jinja2.Environment:
         "count": count,
         "share": share,
         "when": when,
-        "counted": counted,
+        "counted": pluralize,
         "quoted": quoted,
     }
     return made
@@ -252,7 +252,7 @@ def address(path: str, **parameters: Any) -> str:
     for name, value in parameters.items():
         for one in value if isinstance(value, (list, tuple)) else [value]:
             if one is not None:
-                pairs.append(f"{quote(name, safe='')}={quote(id_bytes(str(one)), safe='')}")
+                pairs.append(f"{quote(name, safe='')}={quote(encode_id(str(one)), safe='')}")
     return f"{path}?{'&'.join(pairs)}" if pairs else path
 
 
@@ -262,7 +262,7 @@ def quoted(text: str) -> str:
     >>> quoted("a/\\udcff")
     'a%2F%FF'
     """
-    return quote(id_bytes(text), safe="")
+    return quote(encode_id(text), safe="")
 
 
 # JSON

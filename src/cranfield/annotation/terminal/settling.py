@@ -12,7 +12,7 @@ from cranfield.annotation.grades import Grade, written
 from cranfield.annotation.keybindings import ACTIONS, Action
 from cranfield.annotation.log import JudgmentLog
 from cranfield.annotation.terminal.seat import Seat
-from cranfield.base import counted, replace
+from cranfield.base import pluralize, replace
 
 _OTHERWISE = {
     "back": "to the disagreement before; a grade given there replaces the old one",
@@ -131,7 +131,7 @@ class Settling(Seat):
                 return
         self._at, self._dispute = len(self._queue), None
         self._begin(None)
-        rest = f"{counted(len(waiting), 'pair')} left undecided." if waiting else "All are decided."
+        rest = f"{pluralize(len(waiting), 'pair')} left undecided." if waiting else "All are decided."
         self.message = f"{self.message} {rest}".strip()
 
     def _step(self, places: range | list[int], otherwise: str) -> None:

@@ -11,7 +11,7 @@ from cranfield.annotation.database import JudgingError
 from cranfield.annotation.documents import Texts
 from cranfield.annotation.grades import Grade, written
 from cranfield.annotation.terminal.seat import Seat
-from cranfield.base import counted
+from cranfield.base import pluralize
 
 
 class Sitting(Seat):
@@ -160,6 +160,6 @@ class Sitting(Seat):
         if not topics:
             self.message = f"Nothing is assigned to {self.desk.assessor}."
         elif left:
-            self.message = f"{counted(left, 'document')} left, which others are looking at right now."
+            self.message = f"{pluralize(left, 'document')} left, which others are looking at right now."
         else:
             self.message = f"{self.message} Everything is judged.".strip()

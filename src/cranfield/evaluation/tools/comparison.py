@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import DEFAULT_MEASURES, OnDuplicate, Record, counted
+from cranfield.base import DEFAULT_MEASURES, OnDuplicate, Record, pluralize
 from cranfield.data import Qrels, Run
 from cranfield.errors import DuplicateError, EvaluationError
 from cranfield.evaluation.bounds import possible_grades, unjudged
@@ -394,7 +394,7 @@ class _Bench:
         absent = sum(query not in self.run.position for query in judged)
         unjudged = sum(query not in judged for query in self.run.queries)
         lacks = [f"the run lacks {absent:,} of {len(judged):,} judged queries"] if absent else []
-        more = [f"the run has {counted(unjudged, 'query')} without judgments"] if unjudged and not absent else []
+        more = [f"the run has {pluralize(unjudged, 'query')} without judgments"] if unjudged and not absent else []
         how = "with these as 0 it has" if absent else "without these the value is"
         return f"stops: {'; '.join([*lacks, *more])}; {how} {lenient:.4f}"
 

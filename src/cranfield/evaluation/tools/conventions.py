@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import OnDuplicate, Record, counted, fields, listed, replace
+from cranfield.base import OnDuplicate, Record, fields, join_names, pluralize, replace
 from cranfield.data import Floats, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError
 from cranfield.joining import Bools, Joining, JudgedRun, judge
@@ -352,8 +352,10 @@ def beir_refuses_unjudged_queries(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
 def _refuse_unjudged(who: str, qrels: Qrels, run: Run) -> Run:
     unjudged = [query for query in run.queries if query not in set(qrels.queries)]
     if unjudged:
-        what = counted(len(unjudged), "query")
-        raise EvaluationError(f"{who} refuses queries without judgments, and this run has {what}: {listed(unjudged)}.")
+        what = pluralize(len(unjudged), "query")
+        raise EvaluationError(
+            f"{who} refuses queries without judgments, and this run has {what}: {join_names(unjudged)}."
+        )
     return run
 
 

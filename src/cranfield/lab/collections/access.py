@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from cranfield.base import shown
+from cranfield.base import format_id
 from cranfield.data import Qrels, Topic
 from cranfield.errors import InputError
 from cranfield.io import display_name, read_documents, read_qrels, read_topics
@@ -44,7 +44,7 @@ def open_collection(text: str) -> Collection:
     name = _NAME.match(text)
     if name is not None and not os.path.exists(text) and not re.search(r"[/\\*]", name[0]):
         known = ", ".join(f"{kind}:" for kind in KINDS)
-        raise InputError(f"there is no kind of collection {shown(name[0])}. Known are {known} and files.", text)
+        raise InputError(f"there is no kind of collection {format_id(name[0])}. Known are {known} and files.", text)
     kind = recognised(text) if os.path.isdir(text) else None
     return _of_files(text) if kind is None else KINDS[kind](Address(kind, text))
 

@@ -10,7 +10,7 @@ from dataclasses import field
 from functools import partial
 from urllib.parse import parse_qsl
 
-from cranfield.base import Record, listed, replace, shown
+from cranfield.base import Record, format_id, join_names, replace
 from cranfield.data import Document, Origin, Qrels, Topic
 from cranfield.errors import InputError
 from cranfield.io import (
@@ -79,7 +79,7 @@ class Address(Record):
         for option in self.options:
             if option not in options:
                 known = f"it has {', '.join(options)}" if options else "it has none"
-                raise InputError(f"there is no option {shown(option)}: {known}.", str(self))
+                raise InputError(f"there is no option {format_id(option)}: {known}.", str(self))
 
     def beside(self, file: str) -> str:
         """A file that an option names: in the folder of the collection, or as it stands."""
@@ -160,7 +160,7 @@ def the_one(files: Sequence[str], address: Address, what: str, expected: str, op
     if not files:
         raise missing(address, what, expected, option)
     if len(files) > 1:
-        names = listed([os.path.relpath(file, address.where) for file in files])
+        names = join_names([os.path.relpath(file, address.where) for file in files])
         raise InputError(
             f"several files could hold the {what}: {names}. Choose: '{address}?{option}=FILE'.", str(address)
         )
@@ -194,7 +194,7 @@ def topics_by(file: str, read: TopicReader) -> tuple[Topic, ...]:
     with Input(file) as source:
         for line, topic in read(source, stop):
             if topics.setdefault(topic.id, topic) is not topic:
-                raise InputError(f"topic {shown(topic.id)} occurs again. Ids must differ.", source.name, line)
+                raise InputError(f"topic {format_id(topic.id)} occurs again. Ids must differ.", source.name, line)
     if not topics:
         raise InputError("there is no topic in the file.", file)
     return tuple(topics.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 
-from cranfield.base import listed, shown
+from cranfield.base import format_id, join_names
 from cranfield.data import Document, Qrels, Topic
 from cranfield.errors import InputError
 from cranfield.io import read_documents, read_qrels, read_topics, without_compression
@@ -95,11 +95,11 @@ def _beir_split(address: Address) -> tuple[str | None, list[str]]:
     splits = {os.path.splitext(os.path.basename(without_compression(file)))[0]: file for file in files}
     split = address.options.get("split")
     if split is not None and split not in splits:
-        found = f"it has {listed(splits)}" if splits else "it has no qrels"
-        raise InputError(f"there is no split {shown(split)}: {found}.", str(address))
+        found = f"it has {join_names(splits)}" if splits else "it has no qrels"
+        raise InputError(f"there is no split {format_id(split)}: {found}.", str(address))
     split = split or next(iter(splits) if len(splits) == 1 else (name for name in ("test",) if name in splits), None)
     if split is None and splits:
-        raise InputError(f"there is no split 'test': choose one of {listed(splits)} with ?split=.", str(address))
+        raise InputError(f"there is no split 'test': choose one of {join_names(splits)} with ?split=.", str(address))
     if split is None:
         return None, []
     note = f"The split is {split}: topics are the queries of queries.jsonl that qrels/{split}.tsv judges."

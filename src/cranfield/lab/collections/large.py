@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Document, Qrels, Topic
 from cranfield.errors import InputError
 from cranfield.io import ENCODINGS_NOTE, MAGIC, read_qrels, read_topics, trec_text, trec_web, warc
@@ -62,7 +62,7 @@ def open_trec_web(address: Address) -> Collection:
     parts, notes = _parts(address, _holds_documents)
     permalinks = tuple(file for file in parts.documents if os.path.basename(file).lower().startswith("permalinks"))
     if permalinks and len(permalinks) < len(parts.documents):
-        left = counted(len(parts.documents) - len(permalinks), "file")
+        left = pluralize(len(parts.documents) - len(permalinks), "file")
         notes.append(f"Documents are BLOG08's permalinks; {left} of feeds and homepages are left out.")
         parts = Parts(permalinks, parts.topics, parts.qrels, parts.others)
     return _collection(address, parts, trec_web.read_documents, [*notes, ENCODINGS_NOTE])
@@ -124,8 +124,8 @@ def _parts(address: Address, holds_documents: Callable[[str], bool]) -> tuple[Pa
         else:
             others.append(file)
     if others:
-        names = listed([_within(file, address) for file in others], 3)
-        notes.append(f"{counted(len(others), 'file')} without documents left out: {names}.")
+        names = join_names([_within(file, address) for file in others], 3)
+        notes.append(f"{pluralize(len(others), 'file')} without documents left out: {names}.")
     return Parts(tuple(documents), tuple(topics), tuple(qrels), tuple(others)), notes
 
 
@@ -136,8 +136,8 @@ def _without(files: list[str], address: Address) -> tuple[list[str], list[str]]:
         return files, []
     kept = [file for file in files if left_out.isdisjoint(_within(file, address).lower().split(os.sep))]
     if len(kept) == len(files):
-        raise InputError(f"there is no folder or file {listed(sorted(left_out))} to leave out.", str(address))
-    return kept, [f"{counted(len(files) - len(kept), 'file')} left out as asked ({', '.join(sorted(left_out))})."]
+        raise InputError(f"there is no folder or file {join_names(sorted(left_out))} to leave out.", str(address))
+    return kept, [f"{pluralize(len(files) - len(kept), 'file')} left out as asked ({', '.join(sorted(left_out))})."]
 
 
 def _holds_documents(file: str) -> bool:

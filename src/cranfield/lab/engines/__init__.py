@@ -16,7 +16,7 @@ from typing import Protocol, TypeVar
 
 import numpy as np
 
-from cranfield.base import Record, counted, listed, replace, shown
+from cranfield.base import Record, format_id, join_names, pluralize, replace
 from cranfield.data import Document, Run
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.secrets import mask_secrets, mask_url
@@ -213,7 +213,7 @@ def plain(text: str) -> str:
 def plain_id(doc: str, engine: str) -> str:
     """The id of a document for an engine that has ids in Unicode only."""
     if not doc or plain(doc) != doc:
-        raise InputError(f"document {shown(doc)}: {engine} cannot hold this id, which is empty or not Unicode.")
+        raise InputError(f"document {format_id(doc)}: {engine} cannot hold this id, which is empty or not Unicode.")
     return doc
 
 
@@ -222,7 +222,7 @@ def unique(documents: Iterable[Document], source: str = "") -> Iterator[Document
     seen: set[str] = set()
     for document in documents:
         if document.id in seen:
-            raise InputError(f"document {shown(document.id)} comes twice.", source or None)
+            raise InputError(f"document {format_id(document.id)} comes twice.", source or None)
         seen.add(document.id)
         yield document
 
@@ -254,7 +254,7 @@ def with_fields(documents: Iterable[Document], wanted: Sequence[str], source: st
             met |= dict.fromkeys(document.fields)
         yield document
     if missing and are_any:
-        what = listed([field for field in wanted if field in missing])
+        what = join_names([field for field in wanted if field in missing])
         raise InputError(f"no document has the field {what}; there are {', '.join(met)}.", source or None)
 
 
@@ -341,7 +341,7 @@ def ask_each(
     run = as_run(name, found)
     if failed:
         message = _failure(name, failed, len(queries) - len(unasked), len(unasked))
-        why = f"not asked after {counted(len(failed), 'failure')}"
+        why = f"not asked after {pluralize(len(failed), 'failure')}"
         raise SearchFailed(message, run, {**failed, **dict.fromkeys(unasked, why)})
     return run
 
@@ -399,17 +399,17 @@ def hits_of(run: Run) -> dict[str, Hits]:
 def _notes(repeated: int, disordered: int) -> tuple[str, ...]:
     notes = []
     if repeated:
-        notes.append(f"{counted(repeated, 'document')} came again for the same query; the first place counts")
+        notes.append(f"{pluralize(repeated, 'document')} came again for the same query; the first place counts")
     if disordered:
-        what = f"{counted(disordered, 'query')} came in an order that is not that of the scores"
+        what = f"{pluralize(disordered, 'query')} came in an order that is not that of the scores"
         notes.append(f"{what}; scores rank, unless you evaluate with --rank-by rank")
     return tuple(notes)
 
 
 def _failure(name: str, failed: Mapping[str, str], asked: int, unasked: int) -> str:
     why = next(iter(failed.values())).rstrip(".")
-    what = f"{len(failed):,} of {counted(asked, 'query')} failed: {listed(failed)}"
-    left = f"; {counted(unasked, 'query')} then not asked" if unasked else ""
+    what = f"{len(failed):,} of {pluralize(asked, 'query')} failed: {join_names(failed)}"
+    left = f"; {pluralize(unasked, 'query')} then not asked" if unasked else ""
     return f"{name}: {what}{left}. The first: {why}."
 
 

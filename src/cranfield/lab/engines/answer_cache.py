@@ -6,7 +6,7 @@ import os
 from contextlib import suppress
 from typing import IO
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.errors import InputError
 from cranfield.io import as_column, number, text
 from cranfield.lab.engines import Hits
@@ -45,7 +45,7 @@ class Keeping:
         """What is there, and what to do with it."""
         if not self.found:
             return "No answer could be kept."
-        answers = f"the answers to {counted(len(self.found), 'query')} are in {self.path}"
+        answers = f"the answers to {pluralize(len(self.found), 'query')} are in {self.path}"
         return f"{answers[0].upper()}{answers[1:]}; --continue searches for the rest."
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlsplit, urlunsplit
 
-from cranfield.base import counted, listed
+from cranfield.base import join_names, pluralize
 from cranfield.data import Document, Run
 from cranfield.errors import InputError
 from cranfield.lab.engines import (
@@ -185,8 +185,8 @@ class Elastic:
             entries = later
             if tried < retry.retries:
                 retry.pause(tried)
-        docs = listed([doc for doc, _ in entries], 3)
-        what = f"{counted(len(entries), 'document')} ({docs}) refused {retry.retries + 1} times: {reasons[0]}"
+        docs = join_names([doc for doc, _ in entries], 3)
+        what = f"{pluralize(len(entries), 'document')} ({docs}) refused {retry.retries + 1} times: {reasons[0]}"
         raise EngineError(f"{self.client.name}: {what}. {_AGAIN}")
 
     def _bulk(self, entries: list[tuple[str, bytes]]) -> list[tuple[int, str]]:
@@ -205,7 +205,7 @@ class Elastic:
         items = answer.get("items") if isinstance(answer, dict) else None
         if not isinstance(items, list) or len(items) != len(entries):
             found = f"{len(items):,}" if isinstance(items, list) else "no"
-            what = f"expected an answer for each of {counted(len(entries), 'document')}, found {found}"
+            what = f"expected an answer for each of {pluralize(len(entries), 'document')}, found {found}"
             raise EngineError(f"{self.client.name}: {what}. {_AGAIN}")
         return [_outcome(item) for item in items]
 

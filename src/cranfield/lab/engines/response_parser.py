@@ -7,7 +7,7 @@ import math
 import re
 from typing import Any
 
-from cranfield.base import Record, listed
+from cranfield.base import Record, join_names
 from cranfield.errors import InputError
 from cranfield.lab.engines import EngineError, Hits
 from cranfield.lab.secrets import mask_secrets
@@ -135,7 +135,7 @@ def _named(one: dict[str, Any], names: tuple[str, ...]) -> Any:
     for name in names:
         if name in one:
             return one[name]
-    raise EngineError(f"a document of the answer has no {names[0]} but {listed(one, 8)}; use --ids and --scores.")
+    raise EngineError(f"a document of the answer has no {names[0]} but {join_names(one, 8)}; use --ids and --scores.")
 
 
 def _by_rank(docs: list[str]) -> Hits:
@@ -161,7 +161,7 @@ def _score(value: Any) -> float:
 
 def _kind(value: Any) -> str:
     if isinstance(value, dict):
-        return f"an object with {listed(value, 8)}" if value else "an empty object"
+        return f"an object with {join_names(value, 8)}" if value else "an empty object"
     if isinstance(value, list):
         return f"a list of {len(value)}"
     return "nothing" if value is None else _quote(value)

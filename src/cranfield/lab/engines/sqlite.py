@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cranfield.base import id_bytes, replace
+from cranfield.base import encode_id, replace
 from cranfield.data import Document, Run
 from cranfield.errors import InputError
 from cranfield.lab.engines import (
@@ -141,7 +141,7 @@ def _write(database: sqlite3.Connection, documents: Iterable[Document], fields: 
             digest = digested(digest, document, fields)
         numbered = list(enumerate(some, number))
         with database:
-            ids = ((n, id_bytes(document.id)) for n, document in numbered)
+            ids = ((n, encode_id(document.id)) for n, document in numbered)
             database.executemany("INSERT INTO docs (number, id) VALUES (?, ?)", ids)
             texts = ((n, text_of(document, fields)) for n, document in numbered)
             database.executemany("INSERT INTO texts (rowid, text) VALUES (?, ?)", texts)

@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from cranfield.base import id_bytes, replace
+from cranfield.base import encode_id, replace
 from cranfield.data import Document, Run
 from cranfield.errors import InputError, MissingExtra
 from cranfield.lab.engines import (
@@ -143,7 +143,7 @@ def _write(index: Any, documents: Iterable[Document], fields: Sequence[str], beg
 
 def _entry(document: Document, fields: Sequence[str], number: int, digest: bytes) -> Any:
     entry = _library().Document()
-    entry.add_bytes("id", id_bytes(document.id))
+    entry.add_bytes("id", encode_id(document.id))
     entry.add_unsigned("number", number)
     entry.add_text("text", text_of(document, fields))
     if digest:

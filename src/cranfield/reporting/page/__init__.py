@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from importlib.resources import files
 from typing import Any
 
-from cranfield.base import GRADE_WORDS, Record, counted, listed, replace
+from cranfield.base import GRADE_WORDS, Record, join_names, pluralize, replace
 from cranfield.data import Document, Run, Topic
 from cranfield.errors import MissingExtra
 from cranfield.evaluation import Scores
@@ -142,7 +142,7 @@ def _with_texts(explorer: Explorer, topics: Any, documents: Any) -> Explorer:
         known = {topic.id: topic for topic in read if topic.id in asked}
         if len(known) < len(asked):
             without = [query for query in explorer.material.scores.queries if query not in known]
-            notes.append(f"{counted(len(without), 'topic')} without a text: {listed(without)}.")
+            notes.append(f"{pluralize(len(without), 'topic')} without a text: {join_names(without)}.")
     excerpts = {}
     if documents is not None:
         wanted = topics_page.wanted_documents(explorer)
@@ -150,7 +150,7 @@ def _with_texts(explorer: Explorer, topics: Any, documents: Any) -> Explorer:
         excerpts = topics_page.excerpts(read_docs, wanted)
         missing = [doc for doc in wanted if doc not in excerpts]
         if missing:
-            notes.append(f"{counted(len(missing), 'document')} shown without a text: {listed(missing)}.")
+            notes.append(f"{pluralize(len(missing), 'document')} shown without a text: {join_names(missing)}.")
         if len(wanted) == topics_page.DOCUMENTS:
             notes.append(f"Texts of {len(wanted):,} documents are in this file, those of the topics above first.")
     return replace(explorer, topics=known, excerpts=excerpts, notes=tuple(notes))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.reporting.page.context import Material
 from cranfield.reporting.page.html import Content, Html, Name, bullets, joined, paragraphs, table, tag
 from cranfield.reporting.page.leaderboard import PLACES
@@ -38,7 +38,7 @@ def comparisons(material: Material) -> Html:
 def _main_table(comparison: Comparison, column: Column) -> Html:
     n = len(shown_pairs(column, comparison.references))
     made = _pair_table(comparison, column)
-    return tag("details", tag("summary", counted(n, "pair")), made) if n > FOLDED else made
+    return tag("details", tag("summary", pluralize(n, "pair")), made) if n > FOLDED else made
 
 
 def _claims(comparison: Comparison, column: Column) -> Html:
@@ -46,13 +46,13 @@ def _claims(comparison: Comparison, column: Column) -> Html:
     listed = bullets(texts[:CLAIMS])
     if len(texts) <= CLAIMS:
         return listed
-    more = tag("details", tag("summary", counted(len(texts) - CLAIMS, "further claim")), bullets(texts[CLAIMS:]))
+    more = tag("details", tag("summary", pluralize(len(texts) - CLAIMS, "further claim")), bullets(texts[CLAIMS:]))
     return joined([listed, more], "\n")
 
 
 def _folded(comparison: Comparison, column: Column) -> Html:
     differing = sum(tested.adjusted <= column.design.alpha for tested in column.tested.values())
-    line = f"{column.title}: {differing:,} of {counted(len(column.tested), 'pair')} differ"
+    line = f"{column.title}: {differing:,} of {pluralize(len(column.tested), 'pair')} differ"
     return tag("details", tag("summary", line), _claims(comparison, column), _pair_table(comparison, column))
 
 

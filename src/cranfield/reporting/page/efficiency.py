@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.lab import Figure
 from cranfield.reporting.costs import (
     Cost,
@@ -131,7 +131,7 @@ def _throughput(cost: Cost) -> Content:
     if best is None:
         return MISSING
     rate, clients = best
-    below = tag("small", counted(clients, "client"))
+    below = tag("small", pluralize(clients, "client"))
     return tag("span", f"{rate:,.0f}", below, class_="mean", data_value=repr(rate))
 
 

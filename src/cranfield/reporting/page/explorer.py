@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from cranfield.base import Record, counted, replace
+from cranfield.base import Record, pluralize, replace
 from cranfield.data import Document, Run, Topic
 from cranfield.evaluation import RunScores
 from cranfield.joining import Sources
@@ -198,7 +198,7 @@ def ends_section(explorer: Explorer, ends: Ends) -> Html:
     """Tables of the hardest and the easiest topics."""
     material = explorer.material
     if not ends.hardest:
-        return paragraphs([f"There is only {counted(len(material.by_difficulty), 'topic')}."])
+        return paragraphs([f"There is only {pluralize(len(material.by_difficulty), 'topic')}."])
     tables = [
         _difficulty_table(explorer, "Hardest topics", ends.hardest),
         _difficulty_table(explorer, "Easiest topics", ends.easiest),
@@ -301,7 +301,7 @@ def _ranking(explorer: Explorer, system: int, other: int, j: int) -> Html:
         return tag("div", head, tag("p", "It retrieved nothing for this topic."), class_="ranking")
     grades = [explorer.grade(j, doc) for doc in docs]
     relevant = sum(grade is not None and grade >= material.rel for grade in grades)
-    found = f"{relevant} of {counted(explorer.relevant(j), 'relevant document')} in the top {DEPTH}"
+    found = f"{relevant} of {pluralize(explorer.relevant(j), 'relevant document')} in the top {DEPTH}"
     entries = [_entry(explorer, j, doc, others.get(doc), material.systems[other]) for doc in docs]
     return tag("div", head, tag("p", found, class_="quiet"), tag("ol", joined(entries, "\n")), class_="ranking")
 
@@ -328,7 +328,7 @@ def notes_of(explorer: Explorer) -> Html:
     notes = list(explorer.notes)
     if len(explorer.queries) < len(material.topics):
         notes.append(
-            f"Rankings of {len(explorer.queries):,} of {counted(len(material.topics), 'topic')} are in this file: "
+            f"Rankings of {len(explorer.queries):,} of {pluralize(len(material.topics), 'topic')} are in this file: "
             "those above, and as many others as there was room for. cranfield explain shows any of them."
         )
     return bullets(notes, class_="quiet")

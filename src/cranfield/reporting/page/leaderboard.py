@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.evaluation import TOP
 from cranfield.reporting.page.context import Material
 from cranfield.reporting.page.html import Content, Html, Name, escaped, joined, table, tag
@@ -42,9 +42,8 @@ def leaderboard(material: Material) -> Html:
 
 
 def _caption(material: Material) -> str:
-    what = (
-        f"{_kind_of_mean(material)} over {counted(len(material.topics), 'topic')}, best first by {material.main.label}"
-    )
+    topics = pluralize(len(material.topics), "topic")
+    what = f"{_kind_of_mean(material)} over {topics}, best first by {material.main.label}"
     said = f"{what}; the best of each column is bold, 95 % intervals are below."
     comparison = material.comparison
     if isinstance(comparison, str) or not any(column.letters for column in comparison.columns):

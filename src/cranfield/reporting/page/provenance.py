@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from cranfield.base import counted, in_use, listed
+from cranfield.base import describe_core, join_names, pluralize
 from cranfield.data import Origin
 from cranfield.io import Input
 from cranfield.reporting.page.context import FEW, Material
@@ -47,7 +47,7 @@ def checks(material: Material, checked: Sequence[Checked], texts: Sequence[str])
     known = {one.file for one in checked}
     left = [file for file in (*(origin.file for origin in _origins(material)), *texts) if file not in known]
     said = [_overall(checked, pairs)]
-    said += [f"Not checked, being too large or not to be read twice: {listed(left)}."] if left else []
+    said += [f"Not checked, being too large or not to be read twice: {join_names(left)}."] if left else []
     found = [_findings(one.file, one.findings) for one in checked]
     found += [_findings(" with ".join(pair.files), pair.findings) for pair in pairs]
     return joined([paragraphs(said), *found], "\n")
@@ -73,11 +73,11 @@ def _overall(checked: Sequence[Checked], pairs: Sequence[Pair]) -> str:
     found = [one.findings for one in checked] + [pair.findings for pair in pairs]
     levels = [finding.level for findings in found for finding in findings]
     errors, warned = levels.count("error"), levels.count("warning")
-    n = counted(len(checked), "file")
+    n = pluralize(len(checked), "file")
     if not errors and not warned:
         return f"Nothing suspicious in {n}."
-    parts = [counted(errors, "error")] if errors else []
-    parts += [counted(warned, "warning")] if warned else []
+    parts = [pluralize(errors, "error")] if errors else []
+    parts += [pluralize(warned, "warning")] if warned else []
     return f"{' and '.join(parts)} in {n}."
 
 
@@ -142,7 +142,7 @@ def _coverage(material: Material) -> Iterator[str]:
     whole = [run for run in runs if not run.judged.has_missing and run.judged.n == len(material.scores.queries)]
     none_left = [run for run in whole if not run.judged.only_in_run]
     if len(none_left) == len(runs):
-        yield f"None: every run has all of the {counted(len(material.scores.queries), 'query')}, and no other."
+        yield f"None: every run has all of the {pluralize(len(material.scores.queries), 'query')}, and no other."
         return
     for run in runs:
         if run in none_left:
@@ -151,9 +151,9 @@ def _coverage(material: Material) -> Iterator[str]:
         missing = [query for query, gone in zip(judged.queries, judged.missing.tolist(), strict=True) if gone]
         there = set(judged.queries)
         skipped = [query for query in material.scores.queries if query not in there]
-        parts = [f"{counted(len(missing), 'query')} missing, counted as 0 ({listed(missing)})"] if missing else []
-        parts += [f"{counted(len(skipped), 'query')} missing, skipped ({listed(skipped)})"] if skipped else []
-        parts += [f"{counted(judged.only_in_run, 'query')} without judgments, left out"] if judged.only_in_run else []
+        parts = [f"{pluralize(len(missing), 'query')} missing, counted as 0 ({join_names(missing)})"] if missing else []
+        parts += [f"{pluralize(len(skipped), 'query')} missing, skipped ({join_names(skipped)})"] if skipped else []
+        parts += [f"{pluralize(judged.only_in_run, 'query')} without judgments, left out"] if judged.only_in_run else []
         yield f"{run.name}: {'; '.join(parts)}."
 
 
@@ -176,7 +176,7 @@ def now() -> str:
 
 
 def versions() -> dict[str, str]:
-    found = {"cranfield": f"{version('cranfield')} ({in_use()})"}
+    found = {"cranfield": f"{version('cranfield')} ({describe_core()})"}
     for name in ("numpy", "scipy", "vl-convert-python"):
         try:
             found[name] = version(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.evaluation import TOP
 from cranfield.reporting.page.context import Material
 from cranfield.reporting.page.html import Content, escaped, joined, tag
@@ -35,7 +35,7 @@ def title(material: Material) -> str:
 
 
 def heading(material: Material) -> str:
-    systems, n = counted(len(material.systems), "system"), counted(len(material.topics), "topic")
+    systems, n = pluralize(len(material.systems), "system"), pluralize(len(material.topics), "topic")
     return f"{systems} on {n}"
 
 
@@ -58,7 +58,7 @@ def _standing(material: Material) -> Iterator[Content]:
     verb = "has" if len(best) == 1 else "share"
     rest = [i for i in material.ranked if i not in best]
     behind = f" {systems[rest[0]]} follows with {number(float(means[rest[0]]), 4)}." if rest else ""
-    yield joined([who, f" {verb} the {which} mean {figure} over {counted(len(material.topics), 'topic')}.{behind}"])
+    yield joined([who, f" {verb} the {which} mean {figure} over {pluralize(len(material.topics), 'topic')}.{behind}"])
 
 
 def _leaders(material: Material) -> list[int]:
@@ -84,8 +84,8 @@ def _claimed(material: Material) -> Iterator[Content]:
 
 def _more(comparison: Comparison, rest: int) -> str:
     parts = ["Comparisons"]
-    parts += [counted(rest, "further claim")] if rest else []
-    parts += [counted(len(comparison.warnings), "warning")] if comparison.warnings else []
+    parts += [pluralize(rest, "further claim")] if rest else []
+    parts += [pluralize(len(comparison.warnings), "warning")] if comparison.warnings else []
     return f"{parts[0]}: {' and '.join(parts[1:])}" if len(parts) > 1 else parts[0]
 
 
@@ -99,7 +99,7 @@ def _found(material: Material) -> Iterator[Content]:
     top = relevant_on_top(material, best)
     # a half goes up, as readers do it who have P@10 = 0.305 before them
     depth = f"{top + 1e-9:.1f} of its top {TOP} are relevant, on average" if top is not None else ""
-    share = f"{material.systems[best]} found {found:,} of {counted(relevant, 'relevant document')}"
+    share = f"{material.systems[best]} found {found:,} of {pluralize(relevant, 'relevant document')}"
     yield f"{share}; {depth}." if depth else f"{share}."
 
 

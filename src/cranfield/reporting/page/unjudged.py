@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.data import Run
 from cranfield.evaluation import SAMPLES, Completions, RunScores, Sampling, average, possible_grades
 from cranfield.joining import judge
@@ -102,7 +102,7 @@ def _order_said(material: Material, bounds: Sequence[Range | None]) -> str:
     name = material.systems[best]
     if not near:
         return f" Whatever the grades are, {name} stays first."
-    who = near[0] if len(near) == 1 else f"any of {counted(len(near), 'system')}"
+    who = near[0] if len(near) == 1 else f"any of {pluralize(len(near), 'system')}"
     return f" Judging everything could put {who} in front of {name}."
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.data import Floats
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.evaluation import Scores
@@ -83,7 +83,7 @@ def precision_recall(
     palette = palette or colours(systems)
     if query is not None:
         return _one_query(scores, query, systems, palette)
-    require_room(points * len(systems), f"{points:,} recall points of {counted(len(systems), 'system')}")
+    require_room(points * len(systems), f"{points:,} recall points of {pluralize(len(systems), 'system')}")
     recall = InterpolatedAP(points=points).recall_points()
     curves = precision_curves(scores, recall)
     means = np.array([[mean_of(scores, row) for row in curve] for curve in curves])
@@ -91,7 +91,7 @@ def precision_recall(
         systems, means, [float(point) for point in recall], _behind(curves, systems, topics(scores)), palette
     )
     title = _precision_finding(drawn)
-    n = counted(len(scores.queries), "topic")
+    n = pluralize(len(scores.queries), "topic")
     subtitle = f"Mean interpolated precision at {points} recall points over {n}{_said_of(drawn)}{front_note(systems)}"
     areas = ", ".join(f"{s} {number(drawn.area(s))}" for s in drawn.ranked[:6])
     alt = f"Precision–recall curves of {several(systems)} over {n}. {title}. Mean over the points: {areas}."
@@ -311,7 +311,7 @@ def _one_query(scores: Scores, query: str, systems: list[str], palette: Palette)
     mark = {"interpolate": "step-before"}
     layers = line_layers(data, unfolded("r", "p"), (RECALL, PRECISION), ranked, palette, SIZE, tooltip, mark)
     title = f"Topic {topic}: {_area_finding(areas)}"
-    subtitle = f"{counted(relevant, 'relevant document')}; precision at a recall is the best from there on."
+    subtitle = f"{pluralize(relevant, 'relevant document')}; precision at a recall is the best from there on."
     told_areas = ", ".join(f"{system} {number(areas[system])}" for system in ranked[:6])
     what = f"Interpolated precision by recall of {several(ranked)} for topic {topic}, as steps"
     alt = f"{what}. {title}. Areas: {told_areas}."
@@ -380,7 +380,7 @@ def plane(
     top = f"F1 = {number(balance[best[0]])} of mean {precision.label} and mean {recall.label}"
     verb = "balances" if len(best) == 1 else "balance"
     title = f"{several(best)} {verb} precision and recall best: {top}" if len(centres) > 1 else f"{best[0]}: {top}"
-    n = counted(len(scores.queries), "topic")
+    n = pluralize(len(scores.queries), "topic")
     few = "" if len(front) == len(ranked) else f"The best {len(front)} of {len(ranked)} systems are in colour, with "
     subtitle = f"{few}{n}, each a faint mark, the larger the more are in the same place; dashed lines join equal F1."
     where = "; ".join(f"{row['s']} {number(row['p'])} and {number(row['r'])}" for row in centres[:6])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted, listed, replace
+from cranfield.base import join_names, pluralize, replace
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError
 from cranfield.evaluation import Scores
@@ -80,7 +80,7 @@ def cutoffs(
     panels = [_over_k_panel(curve, ks, systems, ranked, palette, size, picks=i == 0) for i, curve in enumerate(curves)]
     view = panels[0] if len(panels) == 1 else {"concat": panels, "columns": 2 if is_wide else 3, "spacing": 24}
     title = _over_k_finding(systems, curves[0], ks)
-    n = counted(len(scores.queries), "topic")
+    n = pluralize(len(scores.queries), "topic")
     subtitle = f"Means over {n}, k from 1 to {depth:,} on a logarithmic scale.{front_note(systems)}"
     at = _landmarks(ks)
     told_values = "; ".join(
@@ -186,7 +186,7 @@ def weights(
     if depth < 2:
         raise CranfieldError(f"depth {depth}: expected at least 2 ranks to draw a line through.")
     asked = [one if isinstance(one, Measure) else parse_measure(one) for one in measures_or(measures, USUAL)]
-    require_room(depth * len(asked), f"{depth:,} ranks of {counted(len(asked), 'measure')}")
+    require_room(depth * len(asked), f"{depth:,} ranks of {pluralize(len(asked), 'measure')}")
     found = {str(one): weights_of(one, depth) for one in asked}
     weighed = {label: weight for label, weight in found.items() if weight is not None and any(weight)}
     without = [label for label in found if label not in weighed]
@@ -248,7 +248,7 @@ def gain(
     """How the gain of one topic adds up down the ranking, against the best ranking there could be."""
     if depth < 2:
         raise CranfieldError(f"depth {depth}: expected at least 2 ranks to draw a line through.")
-    require_room(depth * len(scores.runs), f"{depth:,} ranks of {counted(len(scores.runs), 'system')}")
+    require_room(depth * len(scores.runs), f"{depth:,} ranks of {pluralize(len(scores.runs), 'system')}")
     query = _the_query(scores, query)
     topic, dcg = shown(query), _dcg(scores, measure)
     systems = names(scores)
@@ -282,7 +282,9 @@ def gain(
 
 def _the_query(scores: Scores, query: str | None) -> str:
     if query is None and len(scores.queries) != 1:
-        raise EvaluationError(f"gain is drawn for one query: name it with --query, e.g. {listed(scores.queries, 3)}.")
+        raise EvaluationError(
+            f"gain is drawn for one query: name it with --query, e.g. {join_names(scores.queries, 3)}."
+        )
     return scores.queries[0 if query is None else query_at(scores, query)]
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import Scores
 from cranfield.lab import PERCENTILES
@@ -53,7 +53,7 @@ def pareto(
     reach = _reach(col, front.points)
     drawn = _Drawn(front, palette or colours(systems), percentile, _capital(col.of_all), reach)
     title = _finding(front)
-    topics, queries = counted(len(scores.queries), "topic"), counted(costs.queries, "query")
+    topics, queries = pluralize(len(scores.queries), "topic"), pluralize(costs.queries, "query")
     subtitle = (
         f"{drawn.title} over {topics} and latency (p{percentile}) of {queries}, with 95% "
         f"intervals{'' if col.sign > 0 else f'; less {col.label} is better'}."

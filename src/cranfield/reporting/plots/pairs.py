@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cranfield.base import Record, counted
+from cranfield.base import Record, pluralize
 from cranfield.data import Floats
 from cranfield.errors import EvaluationError
 from cranfield.evaluation import Scores
@@ -77,7 +77,7 @@ class Pair(Record, eq=False):
     def sentence(self) -> str:
         """On how many topics the system is better, worse, the same."""
         same = self.n - self.wins - self.losses
-        better = f"{self.system} is better than {self.base} on {self.wins:,} of {counted(self.n, 'topic')}"
+        better = f"{self.system} is better than {self.base} on {self.wins:,} of {pluralize(self.n, 'topic')}"
         return f"{better}, worse on {self.losses:,}" + (f", the same on {same:,}" if same else "")
 
 
@@ -141,7 +141,7 @@ def differences(
     """What each topic gains or loses against a baseline, sorted; a panel for each further system."""
     found = paired(scores, measure, baseline)
     col, pair, title = found.column, found.alone, found.finding
-    parts = [f"{col.label}, {counted(found.n, 'topic')}"]
+    parts = [f"{col.label}, {pluralize(found.n, 'topic')}"]
     if pair:
         parts.append(f"mean difference {signed(pair.mean)}")
         moved = pair.ours - pair.theirs
@@ -162,7 +162,7 @@ def differences(
 
 def _remarks(found: Pairs, n: int) -> list[str]:
     left_out = n - min(pair.n for pair in found.pairs)
-    remarks = [f"{counted(left_out, 'topic')} that a run lacks left out"] if left_out else []
+    remarks = [f"{pluralize(left_out, 'topic')} that a run lacks left out"] if left_out else []
     return [*remarks, "less is better"] if found.column.sign < 0 else remarks
 
 
@@ -309,7 +309,7 @@ def scatter(
     where = "above" if col.sign > 0 else "below"
     which = pair.system if pair else "each system (upward)"
     parts = [
-        f"{col.label} of {which} against {found.base}{'' if pair else ' (rightward)'}, {counted(found.n, 'topic')}"
+        f"{col.label} of {which} against {found.base}{'' if pair else ' (rightward)'}, {pluralize(found.n, 'topic')}"
     ]
     parts += [f"{where} the diagonal the system is better", *_remarks(found, len(scores.queries))]
     parts += ["the larger a mark, the more topics"] if counts else []

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, listed
+from cranfield.base import Record, join_names
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import TOP, RunScores, Scores, average
@@ -274,7 +274,7 @@ def system_at(scores: Scores, name: str | None) -> int:
     if name is None:
         return 0
     if name not in known:
-        raise CranfieldError(f"no run {name!r} among these: they are {listed(known)}.")
+        raise CranfieldError(f"no run {name!r} among these: they are {join_names(known)}.")
     return known.index(name)
 
 
@@ -285,7 +285,7 @@ def query_at(scores: Scores, query: str) -> int:
 
         near = difflib.get_close_matches(query, scores.queries, n=3, cutoff=0.6)
         first = [*near, *(other for other in scores.queries if other not in near)]
-        raise EvaluationError(f"no query {query!r} is judged: there are {listed(first)}.")
+        raise EvaluationError(f"no query {query!r} is judged: there are {join_names(first)}.")
     return scores.queries.index(query)
 
 

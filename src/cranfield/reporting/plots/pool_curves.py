@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.pooling import BudgetCurve, Budgets, Diagnosis, Fidelity
 from cranfield.reporting.plots.plot import Plot
 from cranfield.reporting.plots.plot_data import all_rounded, number, rounded, several
@@ -52,7 +52,9 @@ def budget_curves(diagnosis: Diagnosis, what: What = "tau", measure: str | None 
     view = {"width": SIZE[0], "height": SIZE[1], "layer": layers}
     title = _budget_finding(found, what, label)
     pool = f"pools of depth 1 to {diagnosis.pooled.depth:,}"
-    subtitle = f"Against all {counted(found.judgments, 'judgment')}; every point has as many as {pool}, topic by topic."
+    subtitle = (
+        f"Against all {pluralize(found.judgments, 'judgment')}; every point has as many as {pool}, topic by topic."
+    )
     ends = ", ".join(f"{c.strategy} {_shown(own[-1])}" for c, own in zip(found.curves, values, strict=True))
     alt = f"{title_y} by number of judgments, for {', '.join(strategies)}. {title}. At the end: {ends}."
     return Plot.of(view, title, subtitle, alt)
@@ -95,7 +97,7 @@ def _budget_finding(found: Budgets, what: What, label: str) -> str:
         best = min(half, key=lambda name: half[name])
         n = found.curves[0].points[len(found.curves[0].points) // 2].judgments
         near = f"means of {label} nearest to those with all, ± {number(half[best])}"
-        return f"With {counted(n, 'judgment')} {best} has {near}"
+        return f"With {pluralize(n, 'judgment')} {best} has {near}"
     first = {curve.strategy: enough_from(curve, what, label) for curve in found.curves}
     reached = {name: n for name, n in first.items() if n is not None}
     if not reached:
@@ -103,7 +105,7 @@ def _budget_finding(found: Budgets, what: What, label: str) -> str:
     fewest = min(reached.values())
     first_ones = [name for name, n in reached.items() if n == fewest]
     verb = "ranks" if len(first_ones) == 1 else "rank"
-    since = counted(fewest, "judgment")
+    since = pluralize(fewest, "judgment")
     return f"{several(first_ones)} {verb} the runs much as all judgments do from {since} on ({label})"
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.pooling import Contribution, Diagnosis
 from cranfield.reporting.plots.plot import Plot
 from cranfield.reporting.plots.plot_data import distinct, names, number, rounded, shown, signed
@@ -92,9 +92,9 @@ def _contribution_finding(found: Sequence[Contribution], labels: Sequence[str], 
     if not total:
         return "No relevant document was found by one alone"
     if len(found) == 1:
-        return f"{labels[0]} is alone: all of its {counted(total, 'relevant document')} are its own"
+        return f"{labels[0]} is alone: all of its {pluralize(total, 'relevant document')} are its own"
     most = f"{labels[0]} most, {first.unique_relevant:,}"
-    return f"{counted(total, 'relevant document')} found by one alone, by {most}"
+    return f"{pluralize(total, 'relevant document')} found by one alone, by {most}"
 
 
 def overlap(diagnosis: Diagnosis) -> Plot:
@@ -123,7 +123,7 @@ def overlap(diagnosis: Diagnosis) -> Plot:
     title = _overlap_finding(diagnosis, labels)
     depth = diagnosis.pooled.depth
     subtitle = f"Share of the first {depth:,} documents of either run that both have (Jaccard), mean over topics."
-    alt = f"Matrix of the overlap of {counted(n, 'run')} at depth {depth:,}. {title}."
+    alt = f"Matrix of the overlap of {pluralize(n, 'run')} at depth {depth:,}. {title}."
     return Plot.of(view, title, subtitle, alt)
 
 

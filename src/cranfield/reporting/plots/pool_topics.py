@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.pooling import Diagnosis, TopicPool
 from cranfield.reporting.plots.plot import Plot
 from cranfield.reporting.plots.plot_data import LABELLED, gathered, rounded, together, topics
@@ -64,7 +64,7 @@ def pool_topics(diagnosis: Diagnosis) -> Plot:
     if len(groups) < len(queries):
         subtitle += f" Means of up to {groups[0].stop} neighbours."
     few = ", ".join(f"{queries[i]} {diagnosis.topics[i].share:.0%}" for i in order[:6])
-    alt = f"Bars of the documents of {counted(len(queries), 'topic')}. {title}. Share relevant: {few}."
+    alt = f"Bars of the documents of {pluralize(len(queries), 'topic')}. {title}. Share relevant: {few}."
     return Plot.of(view, title, subtitle, alt, 560)
 
 
@@ -74,7 +74,7 @@ def _parts(topic: TopicPool) -> tuple[int, int, int]:
 
 def _finding(diagnosis: Diagnosis) -> str:
     many, none = len(diagnosis.with_many), len(diagnosis.without_relevant)
-    n = counted(len(diagnosis.topics), "topic")
+    n = pluralize(len(diagnosis.topics), "topic")
     crowded = f"{many:,} of {n} have more than a third relevant" if many else f"None of {n} has over a third relevant"
     return f"{crowded}, {none:,} none at all" if none else crowded
 
@@ -103,6 +103,6 @@ def grade_distribution(diagnosis: Diagnosis) -> Plot:
     view = {"data": rows(data), "width": 340, "height": {"step": 24}, "layer": [bars, texts]}
     rel, found = diagnosis.pooled.rel, diagnosis.relevant
     share = f"{found / total:.0%}" if total else "none"
-    title = f"{share} of {counted(total, 'judgment')} are of grade {rel:g} or higher"
+    title = f"{share} of {pluralize(total, 'judgment')} are of grade {rel:g} or higher"
     told_counts = ", ".join(f"{n:,} of grade {grade:g}" for grade, n in counts.items())
     return Plot.of(view, title, "How many judgments have each grade.", f"{title}: {told_counts}.", 420)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.base import DEFAULT_MEASURES, counted, listed
+from cranfield.base import DEFAULT_MEASURES, join_names, pluralize
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import Scores
@@ -59,13 +59,13 @@ def means(
     ]
     view = panels[0] if len(panels) == 1 else {"concat": panels, "columns": 3, "spacing": 20}
     title = _mean_finding(cols[0], first, systems, order)
-    n = counted(len(scores.queries), "topic")
+    n = pluralize(len(scores.queries), "topic")
     subtitle = f"Means over {n}"
     if any(row["lo"] is not None for table in tables for row in table):
         subtitle += f" with {level:.0%} intervals. On the same topics systems may differ though their intervals overlap"
     told_means = ", ".join(f"{systems[i]} {_figure(first[i])}" for i in order[:6])
     what = ", ".join(col.label for col in cols)
-    alt = f"Means of {what} for {counted(len(systems), 'system')} over {n}. {title}. {cols[0].label}: {told_means}."
+    alt = f"Means of {what} for {pluralize(len(systems), 'system')} over {n}. {title}. {cols[0].label}: {told_means}."
     return Plot.of(view, title, subtitle + ".", alt, 620)
 
 
@@ -147,11 +147,11 @@ def correlation(
     ranked_by = {label: col.sign * means_of(scores, col) for label, col in cols.items()}
     empty = [label for label, found in ranked_by.items() if np.isnan(found).any()]
     if empty:
-        raise EvaluationError(f"{listed(empty)}: some run has no mean, since no query of it was evaluated.")
+        raise EvaluationError(f"{join_names(empty)}: some run has no mean, since no query of it was evaluated.")
     found = measure_correlation(ranked_by)
     data = _pairs_of(found)
     title = _correlation_finding(data, len(cols))
-    many = counted(found.systems, "system")
+    many = pluralize(found.systems, "system")
     subtitle = f"Kendall's τ between the rankings of {many} by mean."
     subtitle += f" {found.note[:1].upper()}{found.note[1:]}" if found.note else ""
     subtitle += " So few systems say little." if found.systems < 5 else ""
@@ -238,13 +238,13 @@ def critical_difference(
     title = _rank_finding(found, systems)
     apart = f"they are less than {number(found.difference, 2)} ranks apart"
     subtitle = (
-        f"Ranks by {col.label} on {counted(found.n, 'topic')}; a bar joins systems that Nemenyi's test does not tell "
+        f"Ranks by {col.label} on {pluralize(found.n, 'topic')}; a bar joins systems that Nemenyi's test does not tell "
         f"apart at α = {alpha:g} ({apart}). Friedman's test: p {_p(found.friedman.p)}."
     )
     left_out = len(scores.queries) - found.n
-    subtitle += f" {counted(left_out, 'topic')} that a run lacks left out." if left_out else ""
+    subtitle += f" {pluralize(left_out, 'topic')} that a run lacks left out." if left_out else ""
     ranks = ", ".join(f"{systems[i]} {number(float(found.ranks[i]), 2)}" for i in found.order[:8])
-    what = f"Critical-difference diagram of {counted(len(systems), 'system')} by {col.label}"
+    what = f"Critical-difference diagram of {pluralize(len(systems), 'system')} by {col.label}"
     return Plot.of(view, title, subtitle, f"{what}. {title}. Average ranks: {ranks}.", 680)
 
 

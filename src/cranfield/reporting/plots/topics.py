@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.data import Floats
 from cranfield.errors import EvaluationError
 from cranfield.evaluation import Scores
@@ -71,7 +71,7 @@ def heatmap(scores: Scores, measure: str | Measure | None = None, palette: Palet
     ]
     view, width = _heat_view(col, data, labels)
     title = _heat_finding(col, queries, difficulty)
-    many, n = counted(len(systems), "system"), counted(len(queries), "topic")
+    many, n = pluralize(len(systems), "system"), pluralize(len(queries), "topic")
     parts = [f"{col.label}: {many} from the best down, {n} from the easiest to the hardest"]
     parts += [f"up to {groups[0].stop} topics together"] if len(groups) < len(queries) else []
     parts += ["– where a run lacks the topic"] if np.isnan(col.values).any() else []
@@ -123,7 +123,7 @@ def _heat_finding(col: Column, queries: Sequence[str], difficulty: Floats) -> st
     alike = sum(abs(difficulty[j] - difficulty[hardest]) < 1e-12 for j in known)
     finding = f"Topic {queries[hardest]} is the hardest, {mean}"
     if alike > 1:
-        finding = f"{counted(alike, 'topic')} are the hardest, such as {queries[hardest]}, {mean}"
+        finding = f"{pluralize(alike, 'topic')} are the hardest, such as {queries[hardest]}, {mean}"
     if len(col.values) == 1 or low == high:
         return finding
     return f"{finding}; topic {queries[divided]} divides systems most, {low} to {high}"
@@ -161,11 +161,11 @@ def boxes(scores: Scores, measure: str | Measure | None = None, palette: Palette
     dots = {s: all_rounded(col.values[systems.index(s)]) for s in ranked} if has_dots else {}
     view = _box_view(col, {s: found[s] for s in ranked}, dots, queries, palette or colours(systems))
     title = _spread_finding(col, {system: found[system] for system in ranked}, len(queries))
-    n = counted(len(queries), "topic")
+    n = pluralize(len(queries), "topic")
     reach = "lines reach to the last value within 1.5 box lengths"
     subtitle = f"{n}. Box: quartiles and median; diamond: mean; {reach}{'; dots: topics' if has_dots else ''}."
     medians = ", ".join(f"{system} {number(found[system]['m'])}" for system in ranked[:6])
-    alt = f"Spread of {col.label} over {n} for {counted(len(ranked), 'system')}. {title}. Medians: {medians}."
+    alt = f"Spread of {col.label} over {n} for {pluralize(len(ranked), 'system')}. {title}. Medians: {medians}."
     return Plot.of(view, title, subtitle, alt, 600)
 
 

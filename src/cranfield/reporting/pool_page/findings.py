@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from cranfield.base import Record, counted, listed
+from cranfield.base import Record, join_names, pluralize
 from cranfield.pooling import Bound, Contribution, Diagnosis, Standing
 from cranfield.reporting.page.summary import percent
 from cranfield.reporting.plots.plot_data import number, signed
@@ -26,8 +26,8 @@ def heading(diagnosis: Diagnosis) -> str:
     "Pool of 12 runs to depth 10, 43 topics"
     """
     pooled = diagnosis.pooled
-    runs = counted(sum(pooled.pooled), "run")
-    return f"Pool of {runs} to depth {pooled.depth:,}, {counted(len(diagnosis.topics), 'topic')}"
+    runs = pluralize(sum(pooled.pooled), "run")
+    return f"Pool of {runs} to depth {pooled.depth:,}, {pluralize(len(diagnosis.topics), 'topic')}"
 
 
 def depth_said(diagnosis: Diagnosis) -> str:
@@ -56,7 +56,7 @@ def _pool(diagnosis: Diagnosis) -> Iterator[str]:
     outside = sum(topic.outside for topic in diagnosis.topics)
     spread = f"{total / len(sizes):,.1f} a topic ({min(sizes):,} to {max(sizes):,})"
     judged = "all of them judged" if not unjudged else f"{percent(unjudged / max(total, 1))} of them not judged"
-    yield f"It has {counted(total, 'document')}, {spread}, {judged}."
+    yield f"It has {pluralize(total, 'document')}, {spread}, {judged}."
     if outside:
         yield f"{outside:,} more {_are(outside)} judged that no run has down to that depth."
     yield depth_said(diagnosis)
@@ -66,14 +66,15 @@ def _relevant(diagnosis: Diagnosis) -> Iterator[str]:
     judged, relevant = diagnosis.judged_size, diagnosis.relevant
     grade = f"grade {diagnosis.pooled.rel:g} or higher"
     share = percent(relevant / judged) if judged else "–"
-    yield f"{relevant:,} of {counted(judged, 'judged document')} {_are(relevant)} relevant ({grade}), {share}."
+    yield f"{relevant:,} of {pluralize(judged, 'judged document')} {_are(relevant)} relevant ({grade}), {share}."
     many, none = diagnosis.with_many, diagnosis.without_relevant
     if many:
-        has = f"{counted(len(many), 'topic')} {'has' if len(many) == 1 else 'have'}"
-        yield f"{has} more than a third relevant, so that there may be more that nobody found: {listed(many, 3)}."
+        has = f"{pluralize(len(many), 'topic')} {'has' if len(many) == 1 else 'have'}"
+        yield f"{has} more than a third relevant, so that there may be more that nobody found: {join_names(many, 3)}."
     if none:
-        n = counted(len(none), "topic")
-        yield f"{n} {'has' if len(none) == 1 else 'have'} no relevant document and {_tells(none)}: {listed(none, 3)}."
+        n = pluralize(len(none), "topic")
+        have = "has" if len(none) == 1 else "have"
+        yield f"{n} {have} no relevant document and {_tells(none)}: {join_names(none, 3)}."
 
 
 def _are(n: int) -> str:
@@ -96,7 +97,7 @@ def _unique_to(found: Sequence[Contribution], what: str) -> Iterator[str]:
         yield f"No document came from one {what} alone."
         return
     most = max(found, key=lambda one: one.unique_relevant)
-    said = f"{counted(unique, 'document')} came from one {what} alone, {relevant:,} of them relevant"
+    said = f"{pluralize(unique, 'document')} came from one {what} alone, {relevant:,} of them relevant"
     yield f"{said}, {most.unique_relevant:,} from {most.name}." if relevant else f"{said}."
 
 
@@ -154,9 +155,9 @@ def _standing_said(diagnosis: Diagnosis, standing: Standing, what: str) -> str:
     elif worst.delta:
         moved = f"rank {worst.rank_before} to {worst.rank_after}" if worst.delta_rank else f"rank {worst.rank_before}"
         said += f", at worst {signed(worst.delta, 4)} ({worst.run}, {moved})"
-    flips = f"up to {standing.most_flips:,} of {counted(pairs, 'pair')} would be told apart otherwise"
+    flips = f"up to {standing.most_flips:,} of {pluralize(pairs, 'pair')} would be told apart otherwise"
     if not standing.most_flips:
-        flips = f"none of {counted(pairs, 'pair')} would be told apart otherwise"
+        flips = f"none of {pluralize(pairs, 'pair')} would be told apart otherwise"
     return f"{said}; {_tau_said(standing)}{flips}."
 
 
@@ -181,7 +182,7 @@ def _budget(diagnosis: Diagnosis) -> Iterator[str]:
         if n is not None:
             by_number.setdefault(n, []).append(strategy)
     never = [strategy for strategy, n in reached.items() if n is None]
-    total = counted(diagnosis.budgets.judgments, "judgment")
+    total = pluralize(diagnosis.budgets.judgments, "judgment")
     ranked = f"ranked as by all {total} (tau of {label} at least {ENOUGH})"
     if by_number:
         told = ", ".join(f"{n:,} of {' or '.join(by_number[n])}" for n in sorted(by_number))

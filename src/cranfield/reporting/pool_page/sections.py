@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.pooling import Change, Contribution, Diagnosis, LeftOut
 from cranfield.reporting.page.html import Content, Html, bullets, joined, paragraphs, table, tag
 from cranfield.reporting.page.pictures import Picture, Pictures, figures
@@ -67,7 +67,7 @@ def _contributions(diagnosis: Diagnosis, drawn: Drawn) -> Html:
                 "is unique to a run if no other run has it that far up."
             ]
         ),
-        _folded(len(diagnosis.runs), counted(len(diagnosis.runs), "run"), _contribution_table(diagnosis.runs, "Run")),
+        _folded(len(diagnosis.runs), pluralize(len(diagnosis.runs), "run"), _contribution_table(diagnosis.runs, "Run")),
         drawn.figure("contributions", contributions(diagnosis)),
     ]
     if diagnosis.groups:
@@ -111,7 +111,7 @@ def _topics(diagnosis: Diagnosis, drawn: Drawn) -> Html:
     parts = [drawn.figure("pool-topics", pool_topics(diagnosis))]
     if diagnosis.grades:
         parts.append(drawn.figure("grades", grade_distribution(diagnosis)))
-    parts += [_flagged(diagnosis), _folded(len(rows), f"Table of {counted(len(rows), 'topic')}", made)]
+    parts += [_flagged(diagnosis), _folded(len(rows), f"Table of {pluralize(len(rows), 'topic')}", made)]
     return joined(parts, "\n")
 
 
@@ -252,7 +252,7 @@ def _side_table(sides: Sequence[LeftOut], label: str, what: str) -> Html:
     rows = [row for side in sides for row in _side_rows(side, label)]
     caption = "Judgments taken away, and what that changes; flips as lost + gained + reversed"
     made = table(caption, header, rows, sortable=True)
-    return _folded(len(rows), counted(len(rows), "run"), made)
+    return _folded(len(rows), pluralize(len(rows), "run"), made)
 
 
 def _side_rows(side: LeftOut, label: str) -> Iterator[list[Content]]:
@@ -286,7 +286,7 @@ def _budget(diagnosis: Diagnosis, drawn: Drawn) -> Html:
     said = (
         "What if fewer documents had been judged? Each strategy is replayed on the judgments there are, seeing a grade "
         "only when it has asked for it; runs are evaluated with what it would have by then, and held against all "
-        f"{counted(found.judgments, 'judgment')}."
+        f"{pluralize(found.judgments, 'judgment')}."
     )
     parts: list[Content] = [paragraphs([said])]
     if len(diagnosis.runs) > 1:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from cranfield.annotation import JudgingError, JudgmentLog, export_qrels
-from cranfield.base import DEFAULT_MEASURES, Record, id_bytes
+from cranfield.base import DEFAULT_MEASURES, Record, encode_id
 from cranfield.data import Document, Qrels, Topic
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation import distinct_names
@@ -310,11 +310,11 @@ def _with_digest(qrels: Qrels) -> tuple[Qrels, str]:
 
 
 def _said(qrels: Qrels) -> Iterator[bytes]:
-    yield from map(id_bytes, qrels.queries)
+    yield from map(encode_id, qrels.queries)
     yield qrels.starts.tobytes()
     yield qrels.grades.tobytes()
     for column in (qrels.docs, qrels.subtopics, *(qrels.extra[name] for name in sorted(qrels.extra))):
-        yield b"\0".join(map(id_bytes, map(str, column)))
+        yield b"\0".join(map(encode_id, map(str, column)))
 
 
 def systems_named(explored: Explored, names: Sequence[str]) -> list[System]:

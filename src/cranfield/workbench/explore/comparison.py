@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from cranfield.base import listed
+from cranfield.base import join_names
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import TOP, Scores
 from cranfield.measures import Measure
@@ -177,7 +177,7 @@ def _warnings(scores: Scores, found: Comparison | None, name: str, base: str) ->
         return list(found.warnings)
     shares = {one: scores.unjudged(TOP, one) for one in (name, base)}
     unjudged = [f"{percent(share)} of the top {TOP} of {one}" for one, share in shares.items() if share > 0]
-    return [f"Not judged: {listed(unjudged)}."] if unjudged else []
+    return [f"Not judged: {join_names(unjudged)}."] if unjudged else []
 
 
 def _topics(visit: Visit, scores: Scores, label: str) -> list[Row]:

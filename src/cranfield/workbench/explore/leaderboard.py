@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.evaluation import TOP, Scores
 from cranfield.measures import Measure
 from cranfield.reporting import number, percent, several
@@ -118,7 +118,7 @@ def sentence(rows: list[Row], main: str, measure: Measure, topics: int) -> str:
     cell = next(cell for cell in best[0]["measures"] if cell["measure"] == main)
     within = "" if cell["low"] is None else f" [{number(cell['low'])}, {number(cell['high'])}]"
     who = several([row["system"] for row in best])
-    figure = f"{number(cell['mean'], 4)}{within} over {counted(topics, 'topic')}"
+    figure = f"{number(cell['mean'], 4)}{within} over {pluralize(topics, 'topic')}"
     which = "highest" if measure.more_is_better else "lowest"
     if len(known) == 1 or not measure.is_quality:
         said = f"{who} has a mean {main} of {figure}."
@@ -144,7 +144,7 @@ def notes_of(scores: Scores, most: int = 12) -> list[str]:
     """What a reader of the figures must know."""
     notes = list(scores.notes)
     rest = len(notes) - most
-    return notes if rest <= 0 else [*notes[:most], f"And {counted(rest, 'further note')}: cranfield eval tells them."]
+    return notes if rest <= 0 else [*notes[:most], f"And {pluralize(rest, 'further note')}: cranfield eval tells them."]
 
 
 def system(visit: Visit) -> Page:

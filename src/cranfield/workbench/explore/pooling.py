@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import as_dict, cores, counted, in_parallel, replace
+from cranfield.base import as_dict, count_cores, map_in_threads, pluralize, replace
 from cranfield.data import Run
 from cranfield.io import read_run
 from cranfield.joining import NOTHING, Joiner, JudgedRun, is_streamable, judge
@@ -230,7 +230,7 @@ def _joined(explored: Explored, labels: Sequence[str], job: Job) -> _Joined:
         return judge(explored.qrels, read_run(system.file, system.format, name=system.name), joining)
 
     joined = _Joined(labels)
-    made = in_parallel(join, explored.systems, cores())
+    made = map_in_threads(join, explored.systems, count_cores())
     for one in job.watch(made, len(explored.systems), "runs joined"):
         joined.add(one)
     return joined
@@ -290,16 +290,16 @@ def _findings(
     unjudged = sum(topic.pooled_unjudged for topic in topics)
     state = "all judged" if not unjudged else f"{percent(unjudged / max(total, 1))} of them not judged"
     said = [
-        f"The first {pooled.depth:,} documents of {counted(sum(pooled.pooled), 'system')} make a pool of "
-        f"{counted(total, 'document')} for {counted(len(topics), 'topic')}, {state}.",
-        f"{relevant:,} of {counted(judged, 'judged document')} are relevant"
+        f"The first {pooled.depth:,} documents of {pluralize(sum(pooled.pooled), 'system')} make a pool of "
+        f"{pluralize(total, 'document')} for {pluralize(len(topics), 'topic')}, {state}.",
+        f"{relevant:,} of {pluralize(judged, 'judged document')} are relevant"
         f"{f', {percent(relevant / judged)}' if judged else ''}.",
     ]
     alone, good = sum(one.unique for one in runs), sum(one.unique_relevant for one in runs)
     if alone:
         most = max(runs, key=lambda one: one.unique_relevant)
         whose = f", {most.unique_relevant:,} of these by {most.name}" if good else ""
-        said.append(f"{counted(alone, 'document')} came from one system alone, {good:,} of them relevant{whose}.")
+        said.append(f"{pluralize(alone, 'document')} came from one system alone, {good:,} of them relevant{whose}.")
     for one in standings[:1]:
         tau = "" if one.tau is None else f"; ranked by such values, systems keep their order with tau {number(one.tau)}"
         said.append(

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, id_bytes
+from cranfield.base import Record, encode_id
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.io import PlainRun, writing
 from cranfield.joining import Joining, judge
@@ -76,7 +76,7 @@ class Ranking:
 
     def find(self, doc: str) -> list[Retrieved]:
         """The queries that a document was retrieved for, with its rank."""
-        wanted = id_bytes(doc)
+        wanted = encode_id(doc)
         # of another type, the whole column would be read and converted
         check = checks_of(np.frombuffer(wanted, dtype=np.uint8), np.array([len(wanted)]))[0]
         first, last = (int(np.searchsorted(self._columns["checks"], check, side)) for side in ("left", "right"))
@@ -141,7 +141,7 @@ def packed(run: Run, joining: Joining, qrels: Qrels) -> bytes:
         rows = run.rows_of(run.position[query])
         score_of = dict(zip(run.docs[rows].tolist(), run.scores[rows].tolist(), strict=True))
         ranked = _ranked(join.ranking(i), score_of, judged.get(query, {}), joining)
-        docs += map(id_bytes, ranked)
+        docs += map(encode_id, ranked)
         scores += [score_of[doc] for doc in ranked]
         sizes.append(len(ranked))
     lengths = np.fromiter(map(len, docs), dtype=np.int64, count=len(docs))

@@ -12,7 +12,7 @@ from typing import Any
 
 from starlette.requests import Request
 
-from cranfield.base import cores, in_parallel, replace
+from cranfield.base import count_cores, map_in_threads, replace
 from cranfield.data import Document, Qrels, Topic
 from cranfield.evaluation import Scores
 from cranfield.io import read_plain_run, read_run
@@ -97,7 +97,7 @@ class Explorer:
         def work(job: Job) -> list[tuple[str, Retrieved]]:
             systems = explored.systems
             with self.first():
-                made = in_parallel(_searched(explored, doc), systems, cores())
+                made = map_in_threads(_searched(explored, doc), systems, count_cores())
                 parts = list(job.watch(made, len(systems), "runs searched"))
             return [(system.name, one) for system, part in zip(systems, parts, strict=True) for one in part]
 
@@ -117,7 +117,7 @@ class Explorer:
             self.ranking(explored, system)
 
         def work(job: Job) -> None:
-            read = in_parallel(read_one, lacking, AT_ONCE)
+            read = map_in_threads(read_one, lacking, AT_ONCE)
             for _ in job.watch(read, len(lacking), "runs read"):
                 pass
 

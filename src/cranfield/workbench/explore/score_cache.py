@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, cores, in_parallel, replace
+from cranfield.base import Record, count_cores, map_in_threads, replace
 from cranfield.data import Origin, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Evaluator, RunScores, Scores
@@ -99,8 +99,8 @@ class _Shelf:
         """Evaluate systems by some of the measures, and keep what comes out; what went wrong, by system."""
         measures = [self.evaluator.measures[i] for i in places]
         evaluator = Evaluator(self.explored.qrels, measures, **self.explored.options)
-        jobs = cores() if evaluator.only_hits_matter else 1
-        scored = in_parallel(partial(self._scored, evaluator), systems, jobs)
+        jobs = count_cores() if evaluator.only_hits_matter else 1
+        scored = map_in_threads(partial(self._scored, evaluator), systems, jobs)
         items: dict[str, bytes] = {}
         problems: dict[str, CranfieldError] = {}
         for system, run in zip(systems, job.watch(scored, len(systems), "runs evaluated"), strict=True):

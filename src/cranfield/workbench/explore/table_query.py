@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from cranfield.base import Record, natural_order
+from cranfield.base import Record, sort_naturally
 from cranfield.workbench.params import Asked, bad
 
 MOST = 1000  # rows of a page
@@ -110,7 +110,7 @@ def ordered(rows: Sequence[Row], key: Key, is_down: bool) -> list[Row]:
         is_none = value is None or (isinstance(value, float) and math.isnan(value))
         (missing if is_none else there).append(row)
     if there and isinstance(key(there[0]), str):
-        place = {text: i for i, text in enumerate(natural_order({key(row) for row in there}))}
+        place = {text: i for i, text in enumerate(sort_naturally({key(row) for row in there}))}
         there.sort(key=lambda row: place[key(row)], reverse=is_down)
     else:
         there.sort(key=key, reverse=is_down)

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from cranfield.annotation import Exported, export_qrels, import_judgments, judges, sampled_by, write_history
-from cranfield.base import counted
+from cranfield.base import pluralize
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import as_column, read_qrels, read_topics, write_qrels
 from cranfield.pooling import read_pool
@@ -168,7 +168,7 @@ async def take_pool(request: Request) -> dict[str, Any]:
     def work(file: str) -> dict[str, Any]:
         pool = _named(lambda: read_pool(file))
         new = room_of(request).log.add_pairs(pool.pairs)
-        return {"said": f"{counted(len(pool), 'pair')}, {new:,} of them new.", "pairs": len(pool), "new": new}
+        return {"said": f"{pluralize(len(pool), 'pair')}, {new:,} of them new.", "pairs": len(pool), "new": new}
 
     return await _with_file(request, work)
 
@@ -178,7 +178,7 @@ async def take_topics(request: Request) -> dict[str, Any]:
 
     def work(file: str) -> dict[str, Any]:
         n = room_of(request).add_topics(_named(lambda: read_topics(file)))
-        return {"said": f"{counted(n, 'topic')}.", "topics": n}
+        return {"said": f"{pluralize(n, 'topic')}.", "topics": n}
 
     return await _with_file(request, work)
 

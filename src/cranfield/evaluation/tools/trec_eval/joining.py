@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cranfield.base import Record, id_bytes, replace
+from cranfield.base import Record, encode_id, replace
 from cranfield.data import Qrels, Run
 from cranfield.evaluation.tools.trec_eval.arguments import Options
 from cranfield.evaluation.tools.trec_eval.outcome import ABORT, Stop, crash
@@ -151,7 +151,7 @@ def _repeated(docs: Sequence[str]) -> str | None:
     if len(set(docs)) == len(docs):
         return None
     seen: set[str] = set()
-    return min((doc for doc in docs if doc in seen or seen.add(doc)), key=id_bytes)  # type: ignore[func-returns-value]
+    return min((doc for doc in docs if doc in seen or seen.add(doc)), key=encode_id)  # type: ignore[func-returns-value]
 
 
 def _qrels_trouble(judged: JudgedRun, i: int) -> str | None:
@@ -179,7 +179,7 @@ def _prefs_trouble(judged: JudgedRun, i: int) -> str | None:
         qrels.subtopics[rows], subgroups, qrels.docs[rows], qrels.grades[rows], strict=True
     ):
         groups.setdefault(group, {}).setdefault(subgroup, []).append((doc, float(level)))
-    for group in sorted(groups, key=id_bytes):
+    for group in sorted(groups, key=encode_id):
         several = [pair for part in groups[group].values() for pair in part]
         message = _inconsistent(several, len(groups[group]) > 1, judged, i)
         if message is not None:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from cranfield.base import Record, id_bytes
+from cranfield.base import Record, encode_id
 from cranfield.data import Qrels, Run
 from cranfield.evaluation.tools.trec_eval.numbers import atof, atol
 from cranfield.evaluation.tools.trec_eval.outcome import Stop, crash
@@ -157,7 +157,7 @@ def _text(field: bytes) -> str:
 
 def _grouped(queries: list[str]) -> tuple[tuple[str, ...], np.ndarray[tuple[int], np.dtype[np.int64]], list[int]]:
     """The queries in the order of their bytes, where their rows start, and the rows in that order."""
-    order = sorted(range(len(queries)), key=lambda i: id_bytes(queries[i]))
+    order = sorted(range(len(queries)), key=lambda i: encode_id(queries[i]))
     ids = list(dict.fromkeys(queries[i] for i in order))
     number = {query: i for i, query in enumerate(ids)}
     sizes = np.bincount([number[query] for query in queries], minlength=len(ids))
@@ -174,5 +174,5 @@ def _refuse_repeats(qrels: Qrels, path: str) -> None:
     if len(set(rows)) < len(rows):
         seen: set[tuple[str, str, str]] = set()
         twice = [row for row in rows if row in seen or seen.add(row)]  # type: ignore[func-returns-value]
-        doc = min(twice, key=lambda row: tuple(id_bytes(part) for part in row))[2]
+        doc = min(twice, key=lambda row: tuple(encode_id(part) for part in row))[2]
         raise Stop(2, f"trec_eval.get_qrels: duplicate docs {doc}\ntrec_eval: Quit in file '{path}'\n")
