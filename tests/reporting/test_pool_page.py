@@ -20,7 +20,7 @@ from cranfield.reporting import recall as recall_report
 from cranfield.reporting.plots.pool_curves import budget_curves, new_relevant, relevant_found
 from cranfield.reporting.plots.pool_runs import contributions, left_out, overlap
 from cranfield.reporting.plots.pool_topics import grade_distribution, pool_topics
-from cranfield.reporting.pool_page import pool_page
+from cranfield.reporting.pool_page import make_pool_page
 from cranfield.reporting.pool_page.data import content, pool_report_json
 from cranfield.reporting.pool_page.findings import findings
 from cranfield.reporting.pool_page.text import pool_report_text
@@ -63,7 +63,7 @@ def test_an_odd_pool_has_defined_answers_everywhere(kind: str, depth: int | None
     runs = [as_run(run, name=name) for name, run in lists.items()]
     diagnosis = diagnose(qrels, runs, ["nDCG@10", "AP", "Bpref", "RR"], depth=depth, groups=groups)
     json.loads(pool_report_json(diagnosis), parse_constant=lambda word: pytest.fail(f"{word} in the JSON"))
-    page = pool_page(diagnosis).html
+    page = make_pool_page(diagnosis).html
     body = page[page.index("<main") : page.index('<script type="application/json"')]
     texts = [pool_report_text(diagnosis, 80, False), body]
     found = recall_estimate(qrels, diagnosis.pooled, docs=50)
@@ -145,14 +145,14 @@ def test_many_runs_and_topics_make_a_page_that_is_not_too_large() -> None:
     diagnosis = diagnose(qrels, runs, ["nDCG@10"], depth=5, strategies=["depth"])
     assert not diagnosis.bounds and any("Bounds were not worked out" in note for note in diagnosis.notes)
     if find_spec("vl_convert") is not None:
-        assert len(pool_page(diagnosis).html) < 3_000_000
+        assert len(make_pool_page(diagnosis).html) < 3_000_000
 
 
 @drawn
 def test_a_browser_draws_every_picture_offline_without_a_complaint(
     chromium: Any, example: Diagnosis, tmp_path: Path
 ) -> None:
-    dom, complaints = opened(chromium, tmp_path, pool_page(example))
+    dom, complaints = opened(chromium, tmp_path, make_pool_page(example))
     assert complaints == [] and 'data-drawn="all"' in dom
     assert dom.count("<figure") == dom.count('class="marks"')
 

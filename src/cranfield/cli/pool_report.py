@@ -137,9 +137,9 @@ def command(
     )
     asked = shlex.join(["cranfield", *sys.argv[1:]])
     if output is not None:
-        from cranfield.reporting import pool_page
+        from cranfield.reporting import make_pool_page
 
-        pool_page(diagnosis, seed, asked).save(output)
+        make_pool_page(diagnosis, seed, asked).save(output)
     if output != "-":
         from cranfield.reporting import pool_report_json, pool_report_text
 

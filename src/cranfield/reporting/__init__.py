@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from cranfield.reporting.plots import KINDS, function_of
     from cranfield.reporting.plots.plot import format_of, require_format
     from cranfield.reporting.plots.plot_data import Column, column, names, number, several, shown, signed
-    from cranfield.reporting.pool_page import pool_page
+    from cranfield.reporting.pool_page import make_pool_page
     from cranfield.reporting.pool_page.data import pool_report_json
     from cranfield.reporting.pool_page.text import pool_report_text
     from cranfield.reporting.pooling import curves_plot, dendrogram_plot
@@ -84,7 +84,7 @@ __all__, __getattr__ = lazy_exports(
         "plots": "KINDS function_of",
         "plots.plot": "format_of require_format",
         "plots.plot_data": "Column column names number several shown signed",
-        "pool_page": "pool_page",
+        "pool_page": "make_pool_page",
         "pool_page.data": "pool_report_json",
         "pool_page.text": "pool_report_text",
         "pooling": "curves_plot dendrogram_plot",

@@ -19,7 +19,7 @@ from cranfield.reporting.pool_page.sections import Drawn, sections
 __all__ = ["pool_page"]
 
 
-def pool_page(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> Report:
+def make_pool_page(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> Report:
     """A page with everything there is to say of a pool."""
     drawn = Drawn()
     parts = sections(diagnosis, drawn, seed, command)
