@@ -67,7 +67,7 @@ def test_an_odd_pool_has_defined_answers_everywhere(kind: str, depth: int | None
     body = page[page.index("<main") : page.index('<script type="application/json"')]
     texts = [pool_report_text(diagnosis, 80, False), body]
     found = recall_estimate(qrels, diagnosis.pooled, docs=50)
-    json.loads(recall_report.pool_report_json(found), parse_constant=lambda word: pytest.fail(f"{word} in the JSON"))
+    json.loads(recall_report.as_json(found), parse_constant=lambda word: pytest.fail(f"{word} in the JSON"))
     texts.append(recall_report.as_text(found, 80, False, by_topic=True))
     for text in texts:
         assert not re.search(r"\b(nan|inf|none of 0|None(?! of))\b", re.sub("<[^>]*>", "", text))
