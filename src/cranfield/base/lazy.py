@@ -11,9 +11,9 @@ from typing import Any
 def lazy_exports(package: str, modules: Mapping[str, str]) -> tuple[list[str], Callable[[str], Any]]:
     """`__all__` and `__getattr__` of a package, from a table of its modules and the names each one provides.
 
-    >>> __all__, __getattr__ = lazy_exports("cranfield.base", {"text": "counted listed"})
-    >>> __all__, __getattr__("counted")(2, "run")
-    (['counted', 'listed'], '2 runs')
+    >>> __all__, __getattr__ = lazy_exports("cranfield.base", {"text": "join_names pluralize"})
+    >>> __all__, __getattr__("pluralize")(2, "run")
+    (['join_names', 'pluralize'], '2 runs')
     """
     module_of = {name: module for module, names in modules.items() for name in names.split()}
 

@@ -8,7 +8,7 @@ _PLURALS = {"query": "queries"}
 def pluralize(n: int, noun: str) -> str:
     """A number with its noun.
 
-    >>> pluralize(1, "query"), counted(1400, "document")
+    >>> pluralize(1, "query"), pluralize(1400, "document")
     ('1 query', '1,400 documents')
     """
     return f"{n:,} {noun if n == 1 else _PLURALS.get(noun, noun + 's')}"
