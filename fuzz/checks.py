@@ -15,9 +15,9 @@ import numpy as np  # noqa: E402
 from _harness import call, sealed  # noqa: E402
 
 from cranfield.base import fields  # noqa: E402
-from cranfield.joining.join import Hits, Joining  # noqa: E402
+from cranfield.joining import Hits, Joining  # noqa: E402
 from cranfield.joining.parallel import Part  # noqa: E402
-from cranfield.joining.streaming import _in_order, _with_groups  # noqa: E402
+from cranfield.joining.streaming import _merge, _with_groups  # noqa: E402
 
 __all__ = ["attempt", "comes_back", "compared", "core", "joining", "same_hits", "sealed"]
 
@@ -57,7 +57,7 @@ def same_hits(found: tuple[Any, ...], expected: Part) -> None:
     """Fail unless the core's hits are the twin's, bit for bit."""
     part = Part.of_core(found)
     assert sorted(part.others) == sorted(expected.others), (part.others, expected.others)
-    mine, theirs = (_with_groups(_in_order([p])) for p in (part, expected))
+    mine, theirs = (_with_groups(_merge([p])) for p in (part, expected))
     for field in fields(Hits):
         assert _bits(mine, field.name) == _bits(theirs, field.name), (field.name, mine, theirs)
 

@@ -14,7 +14,7 @@ from checks import attempt, compared, core, joining, same_hits
 from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError
 from cranfield.io import as_qrels, as_run
-from cranfield.joining.join import find_hits
+from cranfield.joining import find_hits
 from cranfield.joining.parallel import Part
 
 Nested = dict[Any, Any]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     )
 
     # join and measure
-    from cranfield.joining import Joining, JudgedRun, judge
+    from cranfield.joining import Joining, JudgedRun, join_run
     from cranfield.measures import Measure, parse_measure, parse_measures
 
     # compare systems
@@ -56,7 +56,7 @@ __all__, __getattr__ = lazy_exports(
             "as_qrels as_run from_arrays read_documents read_qrels read_run read_topics "
             "write_documents write_qrels write_run write_topics"
         ),
-        "joining": "Joining JudgedRun judge",
+        "joining": "Joining JudgedRun join_run",
         "measures": "Measure parse_measure parse_measures",
         "evaluation": "Evaluator Explanation Scores evaluate explain",
         "stats": "Comparison compare",

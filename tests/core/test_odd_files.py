@@ -16,8 +16,7 @@ import cranfield.joining.parallel
 import cranfield.joining.streaming
 from cranfield import CranfieldError, Evaluator, InputError
 from cranfield.base.options import ScoreType, Ties
-from cranfield.joining.join import Joining
-from cranfield.joining.streaming import is_streamable
+from cranfield.joining import Joining
 
 core = cranfield.base.compiled.core
 if core is None:
@@ -27,7 +26,7 @@ ODD = Path(__file__).parent / "odd"
 RUNS, QRELS = sorted(ODD.glob("*.run")), sorted(ODD.glob("*.qrels"))
 PLAIN_RUN, PLAIN_QRELS = ODD / "plain.run", ODD / "plain.qrels"
 MEASURES = ["AP", "nDCG@2", "Bpref", "NumRet"]
-TIES = [ties for ties in get_args(Ties) if is_streamable(Joining(ties))]
+TIES = [ties for ties in get_args(Ties) if Joining(ties).is_streamable]
 
 
 @pytest.fixture
@@ -90,7 +89,7 @@ def test_a_file_may_be_cut_anywhere(
     both: Any, monkeypatch: pytest.MonkeyPatch, run: Path, stretch: int, piece: int
 ) -> None:
     whole = outcome(PLAIN_QRELS, run)
-    monkeypatch.setattr(cranfield.joining.parallel, "STRETCH", stretch)
+    monkeypatch.setattr(cranfield.joining.parallel, "CHUNK", stretch)
     monkeypatch.setattr(cranfield.joining.parallel, "PIECE", piece)
     assert both(PLAIN_QRELS, run) == (whole, whole)
 

@@ -23,12 +23,12 @@ from hypothesis import strategies as st
 import cranfield.base.compiled
 import cranfield.data.collection
 import cranfield.io.runs_qrels
-import cranfield.joining.join
+import cranfield.joining.judged_run
 import cranfield.joining.parallel
 import cranfield.joining.streaming
 from cranfield import CranfieldError, Evaluator, InputError, read_qrels
 from cranfield.base.options import ScoreType, Ties
-from cranfield.joining.join import Joining
+from cranfield.joining import Joining
 from cranfield.joining.streaming import join_lines
 from tests.soak import examples
 from tests.waiting import TIMEOUT, wait_until
@@ -41,7 +41,7 @@ USERS = (
     cranfield.base.compiled,
     cranfield.data.collection,
     cranfield.io.runs_qrels,
-    cranfield.joining.join,
+    cranfield.joining.judged_run,
     cranfield.joining.streaming,
 )
 MEASURES = ["nDCG@3", "AP", "RR", "P@2", "Bpref", "NumRet", "R@5"]
@@ -247,7 +247,7 @@ def test_it_does_not_matter_how_a_file_is_cut(
 ) -> None:
     qrels, run = long_run
     whole = pure(lambda: outcome(qrels, run))
-    monkeypatch.setattr(cranfield.joining.parallel, "STRETCH", stretch)
+    monkeypatch.setattr(cranfield.joining.parallel, "CHUNK", stretch)
     monkeypatch.setattr(cranfield.joining.parallel, "PIECE", piece)
     assert outcome(qrels, run) == whole
     (packed := run.with_suffix(".gz")).write_bytes(gzip.compress(run.read_bytes()))
@@ -270,14 +270,14 @@ def test_a_run_that_does_not_fit_into_memory_is_refused(
     qrels, run = long_run
     run.write_text(run.read_text() + "0 Q0 again 1 1 tag\n")
     monkeypatch.setattr(cranfield.joining.streaming, "_free_memory", lambda: 1000)
-    with pytest.raises(InputError, match="the lines of some query are apart.*sort -s -k1,1"):
+    with pytest.raises(InputError, match="the lines of some query are not together.*sort -s -k1,1"):
         Evaluator(qrels, ["AP"]).score(run)
 
 
 def test_threads_are_joined_also_after_an_error(long_run: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch) -> None:
     qrels, run = long_run
     before = set(threading.enumerate())  # a browser or a server of another test may have left some
-    monkeypatch.setattr(cranfield.joining.parallel, "STRETCH", 500)
+    monkeypatch.setattr(cranfield.joining.parallel, "CHUNK", 500)
     run.write_text(run.read_text() + "0 Q0 d 1 one tag\n")
     with pytest.raises(InputError, match="score 'one' is not a decimal number"):
         Evaluator(qrels, ["AP"]).score(run, jobs=4)

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield import EvaluationError, Measure, Qrels, as_qrels, as_run, evaluate, judge, parse_measure
+from cranfield import EvaluationError, Measure, Qrels, as_qrels, as_run, evaluate, join_run, parse_measure
 from cranfield.base import replace
 from cranfield.evaluation import bounds
 from cranfield.evaluation.bounds import Bounds, Completions, possible_grades
 from cranfield.evaluation.tools.comparison import ToolEvaluator
 from cranfield.evaluation.tools.conventions import TOOLS
-from cranfield.joining.join import Joining
+from cranfield.joining import Joining
 from cranfield.measures import all_measures
 from tests.soak import examples
 
@@ -69,8 +69,8 @@ def random_case(seed: int, docs: int = 7, tied: bool = False, most: int = 4) -> 
 
 def found(measure: Measure, case: Case, ties: str = "trec") -> Bounds:
     qrels, run, joining = as_qrels(case[0]), as_run(case[1]), Joining(ties=ties)
-    dense = judge(qrels, run, joining, dense=True)
-    judged = judge(qrels, run, joining)
+    dense = join_run(qrels, run, joining, dense=True)
+    judged = join_run(qrels, run, joining)
     values = measure.expected_values(judged) if ties == "expected" else measure.values(judged)
     return Completions(dense, possible_grades(qrels)).bounds(measure, np.zeros(1) if values is None else values)
 
@@ -86,7 +86,7 @@ def completions(case: Case) -> Case:
 
 def every_value(measures: list[Measure], case: Case, ties: str = "trec") -> list[np.ndarray]:
     """The values of measures for every completion; empty where they would have to be sampled."""
-    judged = judge(*map(lambda part, make: make(part), completions(case), (as_qrels, as_run)), Joining(ties=ties))
+    judged = join_run(*map(lambda part, make: make(part), completions(case), (as_qrels, as_run)), Joining(ties=ties))
     columns = [m.expected_values(judged) if ties == "expected" else m.values(judged) for m in measures]
     return [np.zeros(0) if column is None else column for column in columns]
 
@@ -413,7 +413,7 @@ def test_many_unjudged_documents_are_no_obstacle(measure):
     filled = {
         str(i): qrels["q"] | {doc: float(rng.choice([0, 0, 1, 2]) if i else 0) for doc in holes} for i in range(50)
     }
-    values = chosen.values(judge(as_qrels(filled), as_run({i: run["q"] for i in filled})))
+    values = chosen.values(join_run(as_qrels(filled), as_run({i: run["q"] for i in filled})))
     assert own.low[0] <= values.min() and values.max() <= own.high[0]
 
 

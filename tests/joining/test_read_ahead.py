@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cranfield.cli import main
 from cranfield.io import read_qrels
-from cranfield.joining import read_ahead
+from cranfield.joining import join_run, read_ahead, streaming
+from cranfield.joining.read_ahead import ReadAhead
 
 QRELS = "10 0 a 1\n10 0 b 0\n2 0 a 2\n2 0 c 1\nq 0 z 1\n"
 RUN = "2 Q0 a 1 3 t\n2 Q0 x 2 2 t\n2 Q0 c 3 2 t\n10 Q0 b 1 9 t\n10 Q0 a 2 8 t\nnone Q0 a 1 1 t\n"
@@ -49,11 +48,6 @@ def printed(args: list[str], capfd: pytest.CaptureFixture[str]) -> tuple[object,
     return ended.value.code, *capfd.readouterr()
 
 
-@contextmanager
-def not_reading(*_: Any) -> Iterator[None]:
-    yield
-
-
 @pytest.mark.parametrize("options", OPTIONS, ids=" ".join)
 @pytest.mark.parametrize("case", CASES)
 def test_output_is_the_same_as_without(
@@ -65,7 +59,7 @@ def test_output_is_the_same_as_without(
 ) -> None:
     args = [*files(*CASES[case]), "-q", "--format", "json", *options]
     with_it = printed(args, capfd)
-    monkeypatch.setattr(read_ahead, "reading", not_reading)
+    monkeypatch.setattr(ReadAhead, "start", lambda *_: None)
     assert printed(args, capfd) == with_it
 
 
@@ -73,15 +67,28 @@ def test_what_was_read_ahead_is_used(files: Callable[[str, str], list[str]], mon
     if read_ahead.core is None:
         pytest.skip("only the compiled core reads ahead")
     qrels, run = files(QRELS, RUN)
-    with read_ahead.reading(qrels, [run], "trec", "score", "float64", 1):
-        judgments = read_ahead.judgments_of(qrels)
-        assert read_qrels(qrels).index is judgments and judgments.queries() == ["q", "2", "10"]
-        parts = read_ahead.parts_of(run, judgments, "trec", False)
-        assert parts is not None and sorted(query for part in parts for query in part.queries) == [1, 2]
-        assert read_ahead.parts_of(run, judgments, "trec", True) is None
-        assert read_ahead.parts_of(qrels, judgments, "trec", False) is None
-        assert read_ahead.judgments_of(run) is None
-    assert read_ahead.judgments_of(qrels) is None and read_ahead.parts_of(run, judgments, "trec", False) is None
+    options = {"ties": "trec", "rank_by": "score", "score_type": "float64"}
+    ahead = ReadAhead.start(qrels, [run], options, 1)
+    assert ahead is not None
+    judged = read_qrels(qrels, read_ahead=ahead.judgments)
+    assert judged.index is ahead.judgments() and judged.queries == ("q", "2", "10")
+    parts = ahead.parts(judged.index)
+    assert parts is not None and sorted(query for part in parts for query in part.queries) == [1, 2]
+    monkeypatch.setattr(streaming, "join_parts", None)
+    assert join_run(judged, run, read_ahead=ahead).rank.tolist() == [1, 3, 1, 2]
+    assert ahead.parts(read_qrels(qrels).index) is None
+
+
+@pytest.mark.parametrize("options", [{"rank_by": "rank"}, {"ties": "rank-column"}])
+def test_a_run_that_the_core_cannot_rank_is_not_read_ahead(
+    options: dict[str, str], files: Callable[[str, str], list[str]]
+) -> None:
+    if read_ahead.core is None:
+        pytest.skip("only the compiled core reads ahead")
+    qrels, run = files(QRELS, RUN)
+    usual = {"ties": "trec", "rank_by": "score", "score_type": "float64"}
+    ahead = ReadAhead.start(qrels, [run], usual | options, 1)
+    assert ahead is not None and ahead.parts(ahead.judgments()) is None
 
 
 def test_a_command_knows_its_options_before_numpy_is_loaded() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 
-from cranfield import JudgedRun, Measure, Qrels, as_run, judge
+from cranfield import JudgedRun, Measure, Qrels, as_run, join_run
 from cranfield.base import Record, replace
-from cranfield.joining.join import Extras, Joining
+from cranfield.joining import Extras, Joining
 from tests.measures.rankings import random_case
 
 COLUMNS = ("query", "doc", "grade", "subtopic", "stratum", "subgroup", "method", "probability")
@@ -33,7 +33,7 @@ class Case(Record):
         )
 
     def join(self, ties: str = "trec") -> JudgedRun:
-        return judge(self.qrels(), as_run(self.run), Joining(ties=ties), self.extras)
+        return join_run(self.qrels(), as_run(self.run), Joining(ties=ties), self.extras)
 
     def of(self, queries: Collection[str]) -> Case:
         """The part that concerns some queries."""

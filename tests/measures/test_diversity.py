@@ -8,11 +8,11 @@ import random
 import numpy as np
 import pytest
 
-from cranfield import Qrels, as_run, evaluate, judge, read_qrels, read_run
+from cranfield import Qrels, as_run, evaluate, join_run, read_qrels, read_run
 from cranfield.base import replace
 from cranfield.evaluation.explanation import explain
 from cranfield.evaluation.tools.conventions import TOOLS
-from cranfield.joining.join import Extras
+from cranfield.joining import Extras
 from cranfield.measures import parse_measure
 from cranfield.measures.diversity import novelty
 
@@ -289,7 +289,7 @@ def test_the_expected_intent_aware_precision_is_the_mean_over_all_orders():
 def test_a_document_that_repeats_another_covers_nothing():
     qrels = diverse([("1", "a", 1), ("1", "b", 1), ("2", "b", 1), ("2", "c", 1)])
     extras = Extras(duplicates={"a": "same", "b": "same"})
-    judged = judge(qrels, as_run(ranking("abc")), extras=extras)
+    judged = join_run(qrels, as_run(ranking("abc")), extras=extras)
 
     def value(name: str) -> float:
         return float(parse_measure(name).values(judged)[0])

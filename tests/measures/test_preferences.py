@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from cranfield import CranfieldError, Qrels, as_qrels, as_run, evaluate, judge, parse_measure, read_qrels
+from cranfield import CranfieldError, Qrels, as_qrels, as_run, evaluate, join_run, parse_measure, read_qrels
 from cranfield.base import replace
 from cranfield.evaluation.explanation import explain
-from cranfield.joining.join import Extras, Joining
+from cranfield.joining import Extras, Joining
 from cranfield.measures.preferences import PGC, Accuracy, Compat, CompatByScore, DivCompat, preferred_order
 from tests.measures.rankings import random_case, ranked
 
@@ -27,7 +27,7 @@ def preferences(pairs, query="q"):
 
 
 def values(measure, qrels, run, **options):
-    judged = judge(as_qrels(qrels), as_run(run), Joining(**options))
+    judged = join_run(as_qrels(qrels), as_run(run), Joining(**options))
     return dict(zip(judged.queries, measure.values(judged).tolist(), strict=True))
 
 
@@ -104,7 +104,7 @@ def test_a_query_without_a_positive_grade_is_worth_0():
 def test_a_duplicate_stands_for_the_best_of_its_group():
     qrels, run = {"q": {"a": 2, "a2": 1, "b": 1}}, {"q": {"a2": 3.0, "a": 2.0, "b": 1.0}}
     extras = Extras(duplicates={"a": "A", "a2": "A"})
-    judged = judge(as_qrels(qrels), as_run(run), extras=extras)
+    judged = join_run(as_qrels(qrels), as_run(run), extras=extras)
     alone = values(Compat(), {"q": {"a": 2, "b": 1}}, {"q": {"a": 3.0, "x": 2.0, "b": 1.0}})
     assert Compat(repeats=False).values(judged).tolist() == [alone["q"]]
 
@@ -200,7 +200,7 @@ def test_accuracy_is_the_area_under_the_roc_curve():
 
 def test_the_worked_example_of_a_preference_graph():
     qrels, run = preferences(PAIRS), {"q": {"b": 4.0, "a": 3.0, "x": 2.0, "d": 1.0}}
-    judged = judge(qrels, as_run(run))
+    judged = join_run(qrels, as_run(run))
     assert [judged.judged_docs(0)[doc] for doc in PGC().ideal(judged, 0)] == ["a", "b", "c", "e", "d"]
     assert PGC().values(judged).tolist() == pytest.approx([0.458812], abs=5e-7)
 
@@ -287,7 +287,7 @@ def test_a_diverse_list_by_hand():
     # a covers two subtopics and comes first; u is the only one then not covered, so d; then b before c, as in the run
     rows = [("s", "a", 1), ("t", "a", 1), ("s", "c", 1), ("s", "b", 1), ("u", "d", 1), ("u", "x", 0)]
     qrels, run = of_subtopics(rows), as_run({"q": {"b": 3.0, "x": 2.0, "c": 1.0}})
-    judged = judge(qrels, run)
+    judged = join_run(qrels, run)
     assert [judged.judged_docs(0)[doc] for doc in DivCompat().ideal(judged, 0)] == ["a", "d", "b", "c"]
     # in common: nothing, nothing, b, b and c
     weights = [0.95**d for d in range(4)]

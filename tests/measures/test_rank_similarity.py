@@ -6,9 +6,9 @@ import random
 
 import pytest
 
-from cranfield import CranfieldError, as_qrels, as_run, evaluate, judge
+from cranfield import CranfieldError, as_qrels, as_run, evaluate, join_run
 from cranfield.evaluation.explanation import explain
-from cranfield.joining.join import Extras, Joining
+from cranfield.joining import Extras, Joining
 from cranfield.measures.rank_similarity import RBO, Overlap, Tau, TauAP
 from cranfield.stats.correlation import kendall_tau, overlap, rbo, tau_ap
 from tests.measures.rankings import random_case
@@ -21,7 +21,7 @@ def of(docs):
 
 def values(measure, run, against, qrels=None, expected=False, **options):
     extras = Extras(against=as_run(against))
-    judged = judge(as_qrels(qrels or {"q": {"a": 1}}), as_run(run), Joining(**options), extras)
+    judged = join_run(as_qrels(qrels or {"q": {"a": 1}}), as_run(run), Joining(**options), extras)
     column = measure.expected_values(judged) if expected else measure.values(judged)
     return dict(zip(judged.queries, column.tolist(), strict=True))
 
@@ -148,7 +148,7 @@ def test_rbo_is_explained_depth_by_depth():
 
 
 def test_without_another_run_it_is_said_what_is_needed():
-    judged = judge(as_qrels({"q": {"a": 1}}), as_run(of("ab")))
+    judged = join_run(as_qrels({"q": {"a": 1}}), as_run(of("ab")))
     for measure in (RBO(), Tau(), TauAP(), Overlap(cutoff=5)):
         with pytest.raises(CranfieldError, match="--against RUN"):
             measure.values(judged)

@@ -5,9 +5,9 @@ import random
 
 import pytest
 
-from cranfield import CranfieldError, as_qrels, as_run, evaluate, judge
+from cranfield import CranfieldError, as_qrels, as_run, evaluate, join_run
 from cranfield.evaluation.explanation import explain
-from cranfield.joining.join import Extras, Joining
+from cranfield.joining import Extras, Joining
 from cranfield.measures.recommender import Coverage, Gini, Novelty
 from tests.measures.rankings import random_case, ranked
 
@@ -81,13 +81,13 @@ def test_a_catalogue_is_as_large_as_what_is_shown_at_least():
 
 
 def test_judged_items_only():
-    judged = judge(as_qrels(USERS), as_run(SHOWN))
+    judged = join_run(as_qrels(USERS), as_run(SHOWN))
     assert Coverage(cutoff=2, docs=10, judged_only=True).run_value(judged) == 0.3  # a for u1, b for u2, c for u3
     assert Gini(cutoff=2, docs=3, judged_only=True).run_value(judged) == 0
 
 
 def novelty(measure, run, against, expected=False, **options):
-    judged = judge(as_qrels(USERS), as_run(run), Joining(**options), Extras(against=as_run(against)))
+    judged = join_run(as_qrels(USERS), as_run(run), Joining(**options), Extras(against=as_run(against)))
     column = measure.expected_values(judged) if expected else measure.values(judged)
     return dict(zip(judged.queries, column.tolist(), strict=True))
 
@@ -123,7 +123,7 @@ def test_expected_novelty_is_the_mean_over_the_orders_of_ties():
 def test_novelty_of_a_random_run(seed):
     qrels, run = random_case(seed)
     _, training = random_case(seed + 50, queries=9)
-    judged = judge(as_qrels(qrels), as_run(run), extras=Extras(against=as_run(training)))
+    judged = join_run(as_qrels(qrels), as_run(run), extras=Extras(against=as_run(training)))
     users = len(training)
     for query, found in zip(judged.queries, Novelty(cutoff=5).values(judged).tolist(), strict=True):
         top = sorted(run[query], key=lambda doc: -run[query][doc])[:5]

@@ -6,10 +6,10 @@ import math
 import numpy as np
 import pytest
 
-from cranfield import as_qrels, as_run, evaluate, judge
+from cranfield import as_qrels, as_run, evaluate, join_run
 from cranfield.errors import MeasureError
 from cranfield.evaluation.explanation import explain
-from cranfield.joining.join import Extras, Joining, once_each
+from cranfield.joining import Extras, Joining, once_each
 from cranfield.measures import parse_measure
 
 FACTS = {"q": {"a": frozenset("12"), "b": frozenset("23"), "c": frozenset("4"), "unseen": frozenset("5")}}
@@ -21,7 +21,7 @@ def ranking(docs: str) -> dict[str, dict[str, float]]:
 
 
 def value(name: str, qrels: dict, run: dict, extras: Extras, ties: str = "trec") -> float:
-    measure, judged = parse_measure(name), judge(as_qrels(qrels), as_run(run), Joining(ties=ties), extras)
+    measure, judged = parse_measure(name), join_run(as_qrels(qrels), as_run(run), Joining(ties=ties), extras)
     column = measure.expected_values(judged) if ties == "expected" else measure.values(judged)
     return float(column[0])
 
@@ -53,7 +53,7 @@ def test_facts_of_the_condensed_list():
 def test_a_query_without_facts_or_without_documents_is_worth_0():
     extras = Extras(facts=FACTS)
     assert value("FactRecall@2", {"other": {"a": 1}}, {"other": {"a": 1.0}}, extras) == 0
-    missing = judge(as_qrels({"p": {"a": 1}, "q": {"a": 1}}), as_run({"p": {"a": 1.0}}), extras=extras)
+    missing = join_run(as_qrels({"p": {"a": 1}, "q": {"a": 1}}), as_run({"p": {"a": 1.0}}), extras=extras)
     assert parse_measure("FactRecall@2").values(missing).tolist() == [0, 0]
     assert parse_measure("FactRecall@2").expected_values(missing).tolist() == [0, 0]
 
@@ -106,7 +106,7 @@ def test_what_earned_nothing_is_not_repeated():
 
 
 def test_negative_and_unjudged_documents_stay_what_they_are():
-    judged = judge(as_qrels({"q": {"a": 1, "b": 2, "c": -1, "d": 0}}), as_run(ranking("axbcd")), dense=True)
+    judged = join_run(as_qrels({"q": {"a": 1, "b": 2, "c": -1, "d": 0}}), as_run(ranking("axbcd")), dense=True)
     once = judged.without_repeats(dict.fromkeys("abcdx", "same"))
     np.testing.assert_array_equal(once.grade, [1, np.nan, 0, -1, 0])
     assert once.ideal.tolist() == [2, 0, 0, -1]
@@ -129,7 +129,7 @@ def test_groups_are_asked_for_where_they_are_missing():
 
 
 def test_over_tied_documents_the_value_without_repeats_is_sampled():
-    judged = judge(
+    judged = join_run(
         as_qrels({"q": {"a": 2, "b": 1}}), as_run({"q": {"a": 1.0, "b": 1.0}}), extras=Extras(duplicates={"a": "x"})
     )
     assert parse_measure("DCG(repeats=False)").expected_values(judged) is None

@@ -11,8 +11,9 @@ import pytest
 
 from cranfield import Evaluator, MeasureError
 from cranfield.base.options import TOOL_NAMES
+from cranfield.data import Run
 from cranfield.evaluation.tools.conventions import TOOLS
-from cranfield.joining.join import Sources
+from cranfield.joining import join
 from cranfield.measures import Measure, all_measures
 from cranfield.measures.registry import FAMILIES, HOME
 
@@ -42,10 +43,11 @@ def test_only_the_families_asked_for_are_read(measures: str, families: set[str])
 def test_a_measure_that_does_not_say_so_does_not_read_the_run(
     kind: type[Measure], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(sources: Sources, name: str) -> Any:
-        raise AssertionError(f"{name} is read")
+    def refuse(run: Any, *_: object) -> Run:
+        assert isinstance(run, Run), "the run is read"
+        return run
 
-    monkeypatch.setattr(Sources, "__getattr__", refuse)
+    monkeypatch.setattr(join, "_load_run", refuse)
     qrels = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 2, "d": 0}}
     run = {"1": {"x": 3.0, "a": 2.0, "b": 1.0}, "2": {"d": 1.0, "a": 1.0, "z": 0.5}}
     evaluate: Callable[[], Any] = lambda: Evaluator(qrels, [kind.plain()]).evaluate(run)  # noqa: E731

@@ -6,10 +6,10 @@ import random
 
 import pytest
 
-from cranfield import Qrels, as_run, evaluate, judge, read_qrels, read_run
+from cranfield import Qrels, as_run, evaluate, join_run, read_qrels, read_run
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.evaluation.explanation import explain
-from cranfield.joining.join import Extras
+from cranfield.joining import Extras
 from cranfield.measures import parse_measure
 
 POINTS = [f"infIPrec@{i / 10}" for i in range(11)]
@@ -238,7 +238,7 @@ def test_a_duplicate_group_counts_once_in_the_estimates():
     duplicates = Extras(duplicates={"a": "same", "d": "same"})
 
     def found(name: str, qrels: Qrels) -> float:
-        return float(parse_measure(name).values(judge(qrels, as_run(ranking("xceadg")), extras=duplicates))[0])
+        return float(parse_measure(name).values(join_run(qrels, as_run(ranking("xceadg")), extras=duplicates))[0])
 
     # of a (grade 1, stands for 1.5) and d (grade 2, for 2) the better one is left
     assert found("inum_rel(repeats=False)", STRATA) == 2

@@ -232,9 +232,9 @@ def test_the_same_rank_twice_is_settled_by_doc_id_descending():
 
 def test_a_rank_column_that_is_not_there_is_an_error():
     case = {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
-    with pytest.raises(EvaluationError, match="rank column of 'run' is asked for: it has none"):
+    with pytest.raises(EvaluationError, match="'run' cannot be ranked by its rank column: it has none"):
         value("RR", case, ties="rank-column")
-    with pytest.raises(EvaluationError, match="rank column of 'run' is asked for"):
+    with pytest.raises(EvaluationError, match="'run' cannot be ranked by its rank column"):
         value("RR", case, rank_by="rank")
 
 

@@ -8,11 +8,11 @@ import random
 import numpy as np
 import pytest
 
-from cranfield import MeasureError, as_qrels, as_run, evaluate, judge
+from cranfield import MeasureError, as_qrels, as_run, evaluate, join_run
 from cranfield.base import replace
 from cranfield.evaluation.explanation import explain
 from cranfield.io import read_qrels, read_run
-from cranfield.joining.join import Extras, Joining
+from cranfield.joining import Extras, Joining
 from cranfield.measures import all_measures, parse_measure
 from tests.measures.rankings import assert_prints, graded, random_case, value
 
@@ -29,7 +29,7 @@ def asked(name, kind="EU", **more):
 
 
 def per_query(measure, qrels, run, ties="trec", **extras):
-    judged = judge(as_qrels(qrels), as_run(run), Joining(ties=ties), Extras(**extras))
+    judged = join_run(as_qrels(qrels), as_run(run), Joining(ties=ties), Extras(**extras))
     return (measure.expected_values if ties == "expected" else measure.values)(judged)
 
 
@@ -388,7 +388,7 @@ def test_costs_by_length_under_ties_are_left_to_sampling():
 def test_shuffled_documents_keep_their_lengths():
     qrels, run = {"q": {"a": 1}}, {"q": {"a": 1.0, "b": 1.0}}
     extras = Extras(doc_lengths={"a": 30.0, "b": 10.0})
-    judged = judge(as_qrels(qrels), as_run(run), Joining(ties="expected"), extras)
+    judged = join_run(as_qrels(qrels), as_run(run), Joining(ties="expected"), extras)
     measure = parse_measure("CWL_P(value='EC',cost='length')@1")
     drawn = {
         (int(order.rank[0]), float(measure.values(order)[0]))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import as_qrels, as_run
-from cranfield.joining.join import judge
+from cranfield.joining import join_run
 from cranfield.pooling.contributions import (
     PooledRuns,
     contributions_of_groups,
@@ -63,7 +63,7 @@ def test_runs_that_are_joined_already_are_pooled_alike_and_read_only_where_somet
         for name in "xyz"
     ]
     qrels = as_qrels({q: {doc: int(rng.integers(-1, 3)) for doc in rng.permutation(DOCS)[:7]} for q in "ab"})
-    joins = [judge(qrels, run) for run in runs]
+    joins = [join_run(qrels, run) for run in runs]
     asked = []
 
     def first(r: int, query: str, depth: int) -> list[str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield import Run, judge
+from cranfield import Run, join_run
 from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError, InputError
 from cranfield.pooling import load_runs
@@ -21,7 +21,7 @@ scores = st.dictionaries(st.sampled_from([f"d{i}" for i in range(12)]), st.integ
 @given(scores, st.integers(1, 13))
 def test_the_first_documents_are_those_of_an_evaluation_ties_and_all(found: dict[str, int], depth: int) -> None:
     run = Run.from_rows(["1"] * len(found), list(found), [float(score) for score in found.values()])
-    ranking = judge(Qrels.from_rows(["1"], ["d0"], [1]), run).ranking(0)
+    ranking = join_run(Qrels.from_rows(["1"], ["d0"], [1]), run).ranking(0)
     assert list(first_documents(run, 0, depth)) == ranking[:depth]
     assert list(first_documents(run, 0)) == ranking
 

@@ -17,7 +17,7 @@ from scipy.stats import kendalltau, ttest_rel
 from cranfield.data.collection import Qrels, Run
 from cranfield.evaluation.scores import evaluate
 from cranfield.io import as_qrels, as_run, read_qrels, read_run
-from cranfield.joining.join import judge
+from cranfield.joining import join_run
 from cranfield.pooling.contributions import PooledRuns
 from cranfield.pooling.reusability import LeftOut, leave_out
 from cranfield.pooling.subsampled_qrels import Reevaluation, _quick_t_tests, _t_tests, ranks, taus, verdicts
@@ -188,7 +188,7 @@ def test_thinned_joins_serve_measures_that_look_at_the_qrels_themselves() -> Non
     )
     run = as_run({"1": {"b": 3.0, "c": 2.0, "a": 1.0}, "2": {"a": 1.0}})
     measures = ["alpha_nDCG@5", "ERR_IA@5", "Compat", "StRecall@3"]
-    again = Reevaluation(qrels, [judge(qrels, run)], measures)
+    again = Reevaluation(qrels, [join_run(qrels, run)], measures)
     for dropped in range(4):
         kept = np.ones(4, dtype=bool)
         kept[dropped] = False

@@ -25,7 +25,7 @@ from cranfield.cli.options import (
     width,
 )
 from cranfield.errors import InputError
-from cranfield.joining import read_ahead
+from cranfield.joining import ReadAhead
 
 if TYPE_CHECKING:
     from cranfield.evaluation import Evaluator, Scores
@@ -113,25 +113,24 @@ def command(
         raise InputError("'-' is named twice, but there is only one standard input.")
     jobs = jobs or count_cores()
     joined = () if tool else runs
-    with read_ahead.reading(
-        qrels, joined, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs
-    ):
-        from cranfield.io import read_run
+    read_ahead = ReadAhead.start(qrels, joined, conventions, jobs)
 
-        if tool is not None and _is_untold("on_duplicate"):
-            from cranfield.evaluation import TOOLS
+    from cranfield.io import read_run
 
-            on_duplicate = TOOLS[tool].on_duplicate
-        evaluator = _evaluator(
-            tool,
-            judgments_of(qrels, qrels_format, grade_words, on_duplicate),
-            split_measures(measures),
-            on_duplicate=on_duplicate,
-            against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,
-            **conventions,
-        )
-        groups = _groups(by, evaluator.qrels.queries, quiet) if by else None
-        scored = list(progress(evaluator.score_files(runs, run_format, jobs), len(runs), "evaluating"))
+    if tool is not None and _is_untold("on_duplicate"):
+        from cranfield.evaluation import TOOLS
+
+        on_duplicate = TOOLS[tool].on_duplicate
+    evaluator = _evaluator(
+        tool,
+        judgments_of(qrels, qrels_format, grade_words, on_duplicate, read_ahead),
+        split_measures(measures),
+        on_duplicate=on_duplicate,
+        against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,
+        **conventions,
+    )
+    groups = _groups(by, evaluator.qrels.queries, quiet) if by else None
+    scored = list(progress(evaluator.score_files(runs, run_format, jobs, read_ahead), len(runs), "evaluating"))
     _print(evaluator.scores(scored), format_, per_query, groups, places, quiet)
 
 

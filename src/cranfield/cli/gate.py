@@ -22,7 +22,7 @@ from cranfield.cli.options import (
     width,
 )
 from cranfield.errors import InputError
-from cranfield.joining import read_ahead
+from cranfield.joining import ReadAhead
 
 if TYPE_CHECKING:
     from cranfield.stats import Gate
@@ -103,20 +103,21 @@ def command(
     if [qrels, *runs, against].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
     jobs = jobs or count_cores()
-    with read_ahead.reading(qrels, runs, conventions["ties"], conventions["rank_by"], conventions["score_type"], jobs):
-        from cranfield.evaluation import Evaluator
-        from cranfield.io import read_run
-        from cranfield.stats import Rule, gate_scores
+    read_ahead = ReadAhead.start(qrels, runs, conventions, jobs)
 
-        rule = Rule(max_drop, alpha, require_proof, correction)
-        evaluator = Evaluator(
-            judgments_of(qrels, qrels_format, grade_words, on_duplicate),
-            split_measures(measures) or USUAL,
-            on_duplicate=on_duplicate,
-            against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,
-            **conventions,
-        )
-        scored = list(progress(evaluator.score_files(runs, run_format, jobs), len(runs), "evaluating"))
+    from cranfield.evaluation import Evaluator
+    from cranfield.io import read_run
+    from cranfield.stats import Rule, gate_scores
+
+    rule = Rule(max_drop, alpha, require_proof, correction)
+    evaluator = Evaluator(
+        judgments_of(qrels, qrels_format, grade_words, on_duplicate, read_ahead),
+        split_measures(measures) or USUAL,
+        on_duplicate=on_duplicate,
+        against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,
+        **conventions,
+    )
+    scored = list(progress(evaluator.score_files(runs, run_format, jobs), len(runs), "evaluating"))
     decided = gate_scores(evaluator.scores(scored), rule)
     _print(decided, format_, output, quiet)
     if not decided.passed:

@@ -29,13 +29,18 @@ from cranfield.errors import InputError, MeasureError
 
 if TYPE_CHECKING:
     from cranfield.data import Qrels
+    from cranfield.joining import ReadAhead
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 
 def judgments_of(
-    place: str, format: str | None, grade_words: Mapping[str, float] = GRADE_WORDS, on_duplicate: OnDuplicate = "error"
+    place: str,
+    format: str | None,
+    grade_words: Mapping[str, float] = GRADE_WORDS,
+    on_duplicate: OnDuplicate = "error",
+    read_ahead: ReadAhead | None = None,
 ) -> Qrels:
     """The judgments of a file, or of a collection by name and folder (`cacm:DIR`), what is odd about which is said."""
     from cranfield.io import read_qrels
@@ -56,7 +61,8 @@ def judgments_of(
                 for note in collection.notes:
                     click.echo(f"Note: {note}", err=True)
             return judgments
-    return read_qrels(place, format, grade_words=grade_words, on_duplicate=on_duplicate)
+    ahead = None if read_ahead is None else read_ahead.judgments
+    return read_qrels(place, format, grade_words=grade_words, on_duplicate=on_duplicate, read_ahead=ahead)
 
 
 def measures_option(function: F) -> F:

@@ -286,46 +286,8 @@ class Qrels(_Grouped, Record, eq=False):
     def __repr__(self) -> str:
         return f"Qrels({self.name!r}: {pluralize(len(self.queries), 'query')}, {pluralize(len(self), 'judgment')})"
 
-    @classmethod
-    def packed(cls, judgments: Any, name: str, origin: Origin | None) -> Qrels:
-        """Judgments that the compiled core has read; ids become Python's when they are first asked for."""
-        judgments = sort_judgments(judgments)
-        starts, grades, _, _ = judgments.columns()
-
-        def load() -> dict[str, Any]:
-            _, _, lines, subtopic = judgments.columns()
-            docs = _strings(judgments.docs())
-            subtopics = _strings([subtopic] * len(docs))
-            return {"docs": docs, "subtopics": subtopics, "lines": np.frombuffer(lines, dtype=np.int64)}
-
-        return cls.on_demand(
-            load,
-            queries=tuple(judgments.queries()),
-            starts=np.frombuffer(starts, dtype=np.int64),
-            grades=np.frombuffer(grades),
-            extra={},
-            name=name,
-            origin=origin,
-            index=judgments,
-            has_subtopics=False,
-            merged=0,
-        )
-
-    @classmethod
-    def on_demand(cls, load: Callable[[], dict[str, Any]], **known: Any) -> Qrels:
-        """Judgments whose docs, subtopics and lines are made when one of them is first asked for."""
-        qrels = object.__new__(cls)
-        qrels.__dict__.update({"name": "qrels", "origin": None, "notes": (), **known, "load": load})
-        return qrels
-
-    def __getattr__(self, column: str) -> Any:
-        """The columns that are made on demand."""
-        if column not in ("docs", "subtopics", "lines") or "load" not in self.__dict__:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {column!r}")
-        self.__dict__.update({name: _read_only(values) for name, values in self.load().items()})
-        return self.__dict__[column]
-
     def __getstate__(self) -> dict[str, Any]:
+        # without what was derived from the columns: the core's objects cannot be pickled
         return {name: getattr(self, name) for name in field_names(self)}
 
     @cached_property
@@ -335,7 +297,7 @@ class Qrels(_Grouped, Record, eq=False):
 
     @cached_property
     def known(self) -> dict[Hashable, Floats]:
-        """What measures have found out from the judgments alone, so that the next run need not wait for it."""
+        """What measures have computed from the judgments alone, to be used for every run."""
         return {}
 
     @cached_property
@@ -357,7 +319,7 @@ class Qrels(_Grouped, Record, eq=False):
         if "index" in self.__dict__:
             return np.frombuffer(self.index.columns()[0], dtype=np.int64)
         sizes = [len(judged) for judged in self.judged]
-        return _read_only(np.concatenate(([0], np.cumsum(sizes))).astype(np.int64))
+        return _read_only(starts_of(sizes))
 
     @cached_property
     def judged(self) -> tuple[dict[str, float], ...]:
@@ -393,6 +355,62 @@ class Qrels(_Grouped, Record, eq=False):
         if self.has_subtopics or any(s not in ("0", "Q0") for s in self.subtopics):
             table["subtopic"] = self.subtopics.tolist()
         return table | {key: column.tolist() for key, column in self.extra.items()}
+
+
+class LazyQrels(Qrels):
+    """Qrels whose `docs`, `subtopics` and `lines` are loaded when one of them is first used.
+
+    Beside the other columns, `known` may hold values of cached properties.
+    """
+
+    def __init__(self, load: Callable[[], Mapping[str, Any]] | None = None, **known: Any) -> None:
+        if load is None:  # `replace` makes a copy that has all its columns
+            super().__init__(**known)
+            return
+        self.__dict__.update({"extra": {}, "name": "qrels", "origin": None, "notes": (), **known})
+        self.__dict__["_load"] = load
+
+    @classmethod
+    def from_core(cls, judgments: Any, name: str, origin: Origin | None) -> LazyQrels:
+        """Qrels that the compiled core has read; ids become Python strings when they are first used."""
+        judgments = sort_judgments(judgments)
+        starts, grades, lines, subtopic = judgments.columns()
+
+        def load() -> dict[str, Any]:
+            docs = _strings(judgments.docs())
+            subtopics = _strings([subtopic] * len(docs))
+            return {"docs": docs, "subtopics": subtopics, "lines": np.frombuffer(lines, dtype=np.int64)}
+
+        return cls(
+            load,
+            queries=tuple(judgments.queries()),
+            starts=np.frombuffer(starts, dtype=np.int64),
+            grades=np.frombuffer(grades),
+            name=name,
+            origin=origin,
+            index=judgments,
+            has_subtopics=False,
+            merged=0,
+        )
+
+    @cached_property
+    def _loaded(self) -> Mapping[str, Any]:
+        return {name: _read_only(column) for name, column in self.__dict__["_load"]().items()}
+
+    @cached_property  # type: ignore[misc]
+    def docs(self) -> Strings:  # type: ignore[override]
+        docs: Strings = self._loaded["docs"]
+        return docs
+
+    @cached_property  # type: ignore[misc]
+    def subtopics(self) -> Strings:
+        subtopics: Strings = self._loaded["subtopics"]
+        return subtopics
+
+    @cached_property  # type: ignore[misc]
+    def lines(self) -> Ints:
+        lines: Ints = self._loaded["lines"]
+        return lines
 
 
 class Subtopic(Record):
@@ -550,8 +568,16 @@ def _group(
         new = np.fromiter((place_of[q] for q in codes), dtype=np.int64, count=len(codes))
         code = new[code] if len(codes) else code
     order = np.argsort(code, kind="stable")
-    starts = np.concatenate(([0], np.cumsum(np.bincount(code, minlength=len(ids))))).astype(np.int64)
-    return tuple(ids), starts, order
+    return tuple(ids), starts_of(np.bincount(code, minlength=len(ids))), order
+
+
+def starts_of(sizes: Any) -> Ints:
+    """Where each of several consecutive groups starts, and the end of the last, from their sizes.
+
+    >>> starts_of([2, 0, 3])
+    array([0, 2, 2, 5])
+    """
+    return np.concatenate(([0], np.cumsum(np.asarray(sizes, dtype=np.int64)))).astype(np.int64)
 
 
 def _restart(starts: Ints, keep: Bools) -> Ints:

@@ -20,9 +20,9 @@ from typing import Any, TypeGuard, cast
 import numpy as np
 
 from cranfield.base import Record, Ties, encode_id, replace
-from cranfield.data import Floats, Ints, Qrels, Run
+from cranfield.data import Bools, Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.joining import Bools, Extras, JudgedRun, Sources, judge
+from cranfield.joining import Extras, JudgedRun, Sources, join_run
 from cranfield.measures import AP, CG, NCG, REGISTRY, YAAP, Bpref, Gained, Measure, is_built_in, nDCG
 
 MOST_CANDIDATES = 20_000  # for one query
@@ -284,7 +284,7 @@ class _Rows(Record, eq=False):
             extra={name: np.tile(column, n) for name, column in self.qrels.extra.items()},
         )
         dense = self.ranking.dense
-        return judge(qrels, dense.sources.run, dense.joining, dense.sources.extras)
+        return join_run(qrels, dense.sources.run, dense.joining, dense.sources.extras)
 
 
 class _OfQuery(Record, eq=False):

@@ -17,7 +17,7 @@ from cranfield.evaluation.averages import LEAST
 from cranfield.evaluation.scores import SAMPLES, Evaluator, mean_of_samples
 from cranfield.evaluation.tools.conventions import tool as find_tool
 from cranfield.io import as_qrels, as_run
-from cranfield.joining import JOIN_OPTIONS, Extras, JudgedRun, judge
+from cranfield.joining import JOIN_OPTIONS, Extras, JudgedRun, join_run
 from cranfield.measures import REGISTRY, Measure, own_errors, parse_measure
 
 MOST_TERMS = 12  # how many terms a formula with numbers can hold and still be read
@@ -128,8 +128,8 @@ def _of_one(evaluator: Evaluator, run: Run, query: str) -> Explanation:
     if missing and joining.missing != "zero":
         how = "is left out" if joining.missing == "skip" else "is an error"
         raise EvaluationError(f"run {run.name!r} lacks query {query!r}, which {how} (--missing {joining.missing}).")
-    dense = judge(judgments, part, joining, evaluator.extras, dense=True)
-    sparse = judge(judgments, part, joining, evaluator.extras)
+    dense = join_run(judgments, part, joining, evaluator.extras, dense=True)
+    sparse = join_run(judgments, part, joining, evaluator.extras)
     if joining.ties == "expected":
         steps = expected_steps(chosen, sparse, dense, evaluator.seed)
     else:
@@ -338,7 +338,7 @@ def _is_the_same_in_any_order(measure: Measure, judged: JudgedRun) -> bool:
     """Whether the order of tied documents makes no difference to a query."""
     sources = judged.sources
     rules = [replace(judged.joining, ties=ties) for ties in ("best", "worst", "trec", "doc-ascending")]
-    values = {float(measure.values(judge(sources.qrels, sources.run, rule, sources.extras))[0]) for rule in rules}
+    values = {float(measure.values(join_run(sources.qrels, sources.run, rule, sources.extras))[0]) for rule in rules}
     expected = measure.expected_values(judged)
     return len(values) == 1 and expected is not None and math.isclose(float(expected[0]), values.pop(), abs_tol=1e-12)
 

@@ -28,16 +28,17 @@ from cranfield.base import (
     replace,
     sort_naturally,
 )
-from cranfield.data import Floats, Ints, Origin, Qrels, Run
+from cranfield.data import Bools, Floats, Ints, Origin, Qrels, Run, starts_of
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation.averages import LEAST, Interval, average, effective_number, interval
 from cranfield.evaluation.risk import geo_risk, t_risk, weighted_gains
 from cranfield.io import AS_ASKED, as_doc_lengths, as_duplicates, as_facts, as_qrels, as_run, as_weights, read_run
-from cranfield.joining import Bools, Extras, Joined, Joiner, Joining, JudgedRun, Sources, is_streamable, judge
+from cranfield.joining import Extras, Joining, JudgedRun, Sources, join_run
 from cranfield.measures import Judged, Measure, parse_measures
 
 if TYPE_CHECKING:
     from cranfield.evaluation.bounds import Completions
+    from cranfield.joining import ReadAhead
 
 SAMPLES = 200
 TOP = 10  # the ranks in which the share of unjudged documents is told
@@ -76,7 +77,7 @@ class RunScores(Record, eq=False):
     def without_hits(self, load: Callable[[], Run]) -> RunScores:
         """The same without the run and the hits below the ranks reported on, which take more room than all values."""
         kept = self.judged.down_to(TOP)
-        sources = Sources.on_demand(kept.sources.qrels, load, kept.sources.extras)
+        sources = Sources(kept.sources.qrels, load, kept.sources.extras)
         return replace(self, judged=replace(kept, sources=sources))
 
     @property
@@ -351,24 +352,36 @@ class Evaluator:
         """The scores of a run, or of several: a list, or a mapping from name to run."""
         return self.scores([self.score(run, name) for name, run in _runs(runs)])
 
-    def score(self, run: Any, name: str | None = None, format: str | None = None, jobs: int = 1) -> RunScores:
+    def score(
+        self,
+        run: Any,
+        name: str | None = None,
+        format: str | None = None,
+        jobs: int = 1,
+        read_ahead: ReadAhead | None = None,
+    ) -> RunScores:
         """One run, or the file it is in, to be put together with others by `scores`."""
-        if self.only_hits_matter and isinstance(run, (str, os.PathLike)):
-            return self._values(self.joiner.file(run, format, name, jobs))
-        if self.only_hits_matter and type(run) is dict:
-            return self._values(self.joiner.dict(run, name))
+        if self.only_hits_matter:
+            options: Any = {"name": name, "format": format, "on_duplicate": self.on_duplicate}
+            return self._values(
+                join_run(self.qrels, run, self.joining, self.extras, jobs=jobs, read_ahead=read_ahead, **options)
+            )
         if isinstance(run, (str, os.PathLike)):
             run = read_run(run, format, name=name, on_duplicate=self.on_duplicate)
         scored = self._scored(as_run(run, name=name, on_duplicate=self.on_duplicate), self.bounds)
         return scored if self.alpha is None else self._with_risk(scored)
 
     def score_files(
-        self, paths: Sequence[Any], format: str | None = None, jobs: int | None = None
+        self,
+        paths: Sequence[Any],
+        format: str | None = None,
+        jobs: int | None = None,
+        read_ahead: ReadAhead | None = None,
     ) -> Iterator[RunScores]:
         """The runs in several files, a few at a time; of each only what `Scores` needs is kept."""
         jobs = jobs or count_cores()
         if len(paths) == 1:
-            yield self.score(paths[0], format=format, jobs=jobs)
+            yield self.score(paths[0], format=format, jobs=jobs, read_ahead=read_ahead)
             return
         # what is done in Python is not done faster by several threads, and cannot be interrupted in them
         jobs = jobs if self.only_hits_matter and core is not None else 1
@@ -388,16 +401,12 @@ class Evaluator:
         given = (extras.against, extras.doc_lengths, extras.facts, self.alpha)
         # what a user's own measure looks at is not known
         wanted = any(measure.reads_run or measure.source for measure in self.measures)
-        return is_streamable(self.joining) and not (self.bounds or wanted or any(x is not None for x in given))
+        return self.joining.is_streamable and not (self.bounds or wanted or any(x is not None for x in given))
 
     @property
     def takes_highest_grade(self) -> bool:
         """Whether, of the grades for several subtopics, the highest counts for some measure."""
         return True
-
-    @cached_property
-    def joiner(self) -> Joiner:
-        return Joiner(self.qrels, self.joining, self.extras, self.on_duplicate)
 
     @cached_property
     def baseline(self) -> RunScores | None:
@@ -407,10 +416,10 @@ class Evaluator:
 
     def _scored(self, run: Run, bounds: bool) -> RunScores:
         completions = self._completions(run) if bounds else None
-        return self._values(Joined.of(self.qrels, run, self.joining, self.extras), completions)
+        return self._values(join_run(self.qrels, run, self.joining, self.extras), completions)
 
-    def _values(self, joined: Joined, completions: Completions | None = None) -> RunScores:
-        judged, n = joined.judged, len(self.qrels.queries)
+    def _values(self, judged: JudgedRun, completions: Completions | None = None) -> RunScores:
+        n = len(self.qrels.queries)
         at = slice(None) if judged.n == n else judged.qrels_at
         values = np.full((len(self.rows), n), np.nan)
         errors: list[Floats | None] = [None] * len(self.rows)
@@ -422,12 +431,13 @@ class Evaluator:
                 found = completions.bounds(row.measure, values[i - 1, at])
                 values[i, at], values[i + 1, at] = found.low, found.high
                 outer[i] = outer[i + 1] = _spread(found.outer, at, n)
-        return RunScores(joined.name, values, judged, tuple(errors), joined.origin, joined.notes, tuple(outer))
+        origin, notes = judged.sources.origin, judged.sources.notes
+        return RunScores(judged.run, values, judged, tuple(errors), origin, notes, tuple(outer))
 
     def _completions(self, run: Run) -> Completions:
         from cranfield.evaluation.bounds import Completions, Sampling, possible_grades
 
-        dense = judge(self.qrels, run, self.joining, self.extras, dense=True)
+        dense = join_run(self.qrels, run, self.joining, self.extras, dense=True)
         grades = possible_grades(self.qrels) if self.grades is None else self.grades
         return Completions(dense, grades, Sampling(SAMPLES, self.seed), self.unjudged)
 
@@ -810,7 +820,7 @@ def _of_queries(judged: JudgedRun, wanted: set[str]) -> JudgedRun:
     return replace(
         judged,
         queries=tuple(judged.queries[i] for i in at),
-        starts=_cumulated(np.diff(judged.starts)[at]),
+        starts=starts_of(np.diff(judged.starts)[at]),
         rank=judged.rank[hits],
         grade=judged.grade[hits],
         doc=judged.doc[hits],
@@ -819,7 +829,7 @@ def _of_queries(judged: JudgedRun, wanted: set[str]) -> JudgedRun:
         retrieved=judged.retrieved[at],
         missing=judged.missing[at],
         ideal=judged.ideal[ideal],
-        ideal_starts=_cumulated(np.diff(judged.ideal_starts)[at]),
+        ideal_starts=starts_of(np.diff(judged.ideal_starts)[at]),
         qrels_at=judged.qrels_at[at],
         tied_docs=judged.tied_docs[at],
         float32_tied_docs=judged.float32_tied_docs[at],
@@ -840,10 +850,6 @@ def _added(rows: Floats) -> Floats:
     """The sum of each column, as a plain loop adds it; `sum` adds otherwise where there is only one column."""
     sums: Floats = np.add.accumulate(rows, axis=0)[-1]
     return sums
-
-
-def _cumulated(sizes: Any) -> Any:
-    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
 
 
 def _present(values: Floats) -> list[float]:

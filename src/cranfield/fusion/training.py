@@ -13,7 +13,7 @@ from cranfield.data import Bools, Floats, Ints, Qrels, Run
 from cranfield.fusion.candidates import Candidates, gather
 from cranfield.fusion.methods import BAYES_CUTS, SEGFUSE_CUTS
 from cranfield.fusion.recipe import Recipe
-from cranfield.joining import DEFAULT, NOTHING, Hits, JudgedRun, Sources, assemble, judge
+from cranfield.joining import DEFAULT_JOINING, NO_EXTRAS, Hits, JudgedRun, Sources, assemble, join_run
 from cranfield.measures import Measure
 
 LEAST = 0.001  # a chance of 0 or of 1 would have infinite odds
@@ -84,15 +84,15 @@ class Training(Record, eq=False):
     def values(self, recipe: Recipe) -> Floats:
         """How good a recipe is, query by query."""
         parts = [judgment.hits(recipe.scores(judgment.found), self.depth) for judgment in self.judgments]
-        sources = Sources.on_demand(self.qrels, lambda: recipe.fuse(self.runs, depth=self.depth), NOTHING)
-        return self._measured(assemble(_together(parts), DEFAULT, sources, recipe.method.name, 0))
+        sources = Sources(self.qrels, lambda: recipe.fuse(self.runs, depth=self.depth), NO_EXTRAS)
+        return self._measured(assemble(_together(parts), DEFAULT_JOINING, sources, recipe.method.name, 0))
 
     def of_run(self, i: int) -> Floats:
         """How good one of the runs is by itself, query by query."""
         run = self.runs[i]
         if not any(query in run.position for query in self.queries):
             return np.zeros(len(self.queries))
-        return self._measured(judge(self.qrels, _turned(run, self.upside_down)))
+        return self._measured(join_run(self.qrels, _turned(run, self.upside_down)))
 
     def _measured(self, judged: JudgedRun) -> Floats:
         values = np.where(judged.missing, 0.0, self.measure.values(judged))

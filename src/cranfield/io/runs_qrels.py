@@ -10,14 +10,13 @@ from importlib import import_module
 from typing import Any, BinaryIO
 
 from cranfield.base import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS, OnDuplicate, core, format_id, pluralize
-from cranfield.data import Origin, Qrels, Run
+from cranfield.data import LazyQrels, Origin, Qrels, Run
 from cranfield.errors import FormatError, InputError
 from cranfield.io import trec
 from cranfield.io.detect_format import AS_ASKED, Recognised, recognise_qrels, recognise_run
 from cranfield.io.files import Input, PathLike, display_name, without_compression, writing
 from cranfield.io.parse_values import OnProblem, stop
 from cranfield.io.rows import QrelsRows, RunRows
-from cranfield.joining import read_ahead
 
 
 def _later(family: str, name: str, **options: Any) -> Callable[..., Any]:
@@ -115,14 +114,18 @@ def read_qrels(
     *,
     grade_words: Mapping[str, float] = GRADE_WORDS,
     on_duplicate: OnDuplicate = "error",
+    read_ahead: Callable[[], Any] | None = None,
 ) -> Qrels:
-    """Read judgments from a file in any format; `-` is standard input."""
+    """Read judgments from a file in any format; `-` is standard input.
+
+    `read_ahead` returns what the compiled core has read of the file already, or None.
+    """
     with Input(path) as source:
         if core is not None and format in (None, "trec") and _looks_plain(source.head):
-            judgments = read_ahead.judgments_of(path) or core.read_judgments(source.read())
+            judgments = (read_ahead and read_ahead()) or core.read_judgments(source.read())
             if judgments is not None and judgments.columns()[3] in _ITERATIONS:
                 chosen = Recognised("trec", AS_ASKED if format else "four columns")
-                return Qrels.packed(judgments, display_name(path), _origin(source, chosen))
+                return LazyQrels.from_core(judgments, display_name(path), _origin(source, chosen))
             source = source.again()
         rows, origin = qrels_rows(source, format, grade_words)
     return rows.qrels(display_name(path), origin, on_duplicate)

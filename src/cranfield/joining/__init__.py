@@ -7,32 +7,21 @@ from typing import TYPE_CHECKING
 from cranfield.base import lazy_exports
 
 if TYPE_CHECKING:
-    from cranfield.joining.join import (
-        DEFAULT,
-        JOIN_OPTIONS,
-        NOTHING,
-        Bools,
-        Extras,
-        Hits,
-        Joining,
-        JudgedRun,
-        Sources,
-        accumulated,
-        assemble,
-        find_hits,
-        judge,
-        once_each,
-        share,
-    )
-    from cranfield.joining.streaming import Joined, Joiner, is_streamable
+    from cranfield.joining.join import assemble, join_run
+    from cranfield.joining.judged_run import NO_EXTRAS, Extras, JudgedRun, Sources, accumulated, once_each, share
+    from cranfield.joining.options import DEFAULT_JOINING, JOIN_OPTIONS, Joining
+    from cranfield.joining.ranking import Hits, find_hits
+    from cranfield.joining.read_ahead import ReadAhead
+    from cranfield.joining.ties import TIE_RULES, TieRule
 
 __all__, __getattr__ = lazy_exports(
     __name__,
     {
-        "join": (
-            "Bools DEFAULT Extras Hits JOIN_OPTIONS Joining JudgedRun NOTHING Sources accumulated assemble "
-            "find_hits judge once_each share"
-        ),
-        "streaming": "Joined Joiner is_streamable",
+        "join": "assemble join_run",
+        "judged_run": "Extras JudgedRun NO_EXTRAS Sources accumulated once_each share",
+        "options": "DEFAULT_JOINING JOIN_OPTIONS Joining",
+        "ranking": "Hits find_hits",
+        "read_ahead": "ReadAhead",
+        "ties": "TIE_RULES TieRule",
     },
 )

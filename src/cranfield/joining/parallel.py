@@ -1,7 +1,7 @@
-"""A run in a file, joined stretch by stretch: by threads, and never in memory as a whole.
+"""Joining a run in a file chunk by chunk with threads, never holding all of it in memory.
 
-This is for what is plain: TREC runs as programs write them, with the lines of each query together. For anything else
-there are two exceptions. Nothing here needs NumPy, so that it can begin before that is loaded (see `ahead.py`).
+The run must be plain: TREC lines as programs write them, with the lines of each query together. Otherwise `NotPlain` or
+`NotContiguous` is raised. Nothing here needs NumPy, so a command can start before NumPy is imported (`read_ahead`).
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ from typing import Any
 
 from cranfield.base import Record, core, map_in_threads
 from cranfield.io import Input
+from cranfield.joining.ties import TIE_RULES
 
-STRETCH = 8 << 20  # of a file, for one thread at a time
-PIECE = 1 << 20  # of a stretch, small enough for the processor's cache
-
-# what the core calls each rule for ties; it knows nothing of a rank column
-TIES = {"trec": 0, "expected": 0, "doc-ascending": 1, "input-order": 2, "best": 3, "worst": 4}
+CHUNK = 8 << 20  # bytes of a file that one thread joins at a time
+PIECE = 1 << 20  # bytes of a chunk, few enough for the processor's cache
 
 
 class NotPlain(Exception):
-    """Something that only the careful reader can tell about."""
+    """The lines need the careful reader, which can name what is wrong."""
 
 
 class NotContiguous(Exception):
@@ -28,39 +26,41 @@ class NotContiguous(Exception):
 
 
 class Part(Record, eq=False):
-    """What some queries have come to: their numbers in the qrels, their hits, and the queries without judgments."""
+    """The join of some queries."""
 
-    queries: list[int]
-    hits: Any  # columns as the core gives them, or Hits
-    others: list[str]
+    queries: list[int]  # their positions in the qrels
+    hits: Any  # columns from the core, or Hits
+    others: list[str]  # queries without judgments
 
     @classmethod
-    def of_core(cls, found: tuple[Any, ...]) -> Part:
-        *columns, others = found
+    def from_core(cls, result: tuple[Any, ...]) -> Part:
+        *columns, others = result
         return cls(memoryview(columns[0]).cast("q").tolist(), columns, others)
 
 
-# lines that begin with a query unless told otherwise: where the first and the last query end and start, and the rest
+# (lines, whether they start with a whole query, whether they end with one) -> the end of the first query, the start of
+# the last one, and the join of what is between; None if the lines are not plain
 JoinLines = Callable[[Any, bool, bool], "tuple[int, int, Part] | None"]
 
 
-def joins(judgments: Any, ties: str, single: bool) -> JoinLines:
-    """How the core joins lines with its judgments."""
+def core_join(judgments: Any, ties: str, single: bool) -> JoinLines:
+    """The join of lines by the compiled core."""
+    code = TIE_RULES[ties].core_code
 
     def join(text: Any, at_start: bool, at_end: bool) -> tuple[int, int, Part] | None:
-        found = core.join_lines(judgments, text, len(text), TIES[ties], single, at_start, at_end)
-        return None if found is None else (found[0], found[1], Part.of_core(found[2]))
+        result = core.join_lines(judgments, text, len(text), code, single, at_start, at_end)
+        return None if result is None else (result[0], result[1], Part.from_core(result[2]))
 
     return join
 
 
-def joined_parts(join: JoinLines, source: Input, jobs: int) -> Iterator[Part]:
-    """The parts of a run in the order of its lines; every query is in one of them."""
-    return _once_each(_in_whole_queries(join, source, jobs))
+def join_parts(join: JoinLines, source: Input, jobs: int) -> Iterator[Part]:
+    """Join a file; the parts come in the order of its lines, each query in one of them."""
+    return _require_contiguous(_join_whole_queries(join, source, jobs))
 
 
-def _once_each(parts: Iterable[Part]) -> Iterator[Part]:
-    """The parts of a run, as long as no query comes back after it was complete."""
+def _require_contiguous(parts: Iterable[Part]) -> Iterator[Part]:
+    """Pass parts on as long as no query occurs in two of them."""
     judged: set[int] = set()
     others: set[str] = set()
     for part in parts:
@@ -72,70 +72,72 @@ def _once_each(parts: Iterable[Part]) -> Iterator[Part]:
         yield part
 
 
-class _Stretch(Record, eq=False):
-    """What became of a stretch of lines: the first and the last query may go on in the stretches around it."""
+class _JoinedChunk(Record, eq=False):
+    """The join of a chunk; its first and last query may continue in the chunks around it."""
 
     parts: list[Part]
     head: bytes
     tail: bytes
-    whole: bool  # all of it is one query that may have begun before: it is in `head`
+    is_one_query: bool  # all of it belongs to one query that may have started before; it is in `head`
 
 
-def _in_whole_queries(join: JoinLines, source: Input, jobs: int) -> Iterator[Part]:
-    """The parts of a file, one after another; what was cut between two stretches is put together."""
+def _join_whole_queries(join: JoinLines, source: Input, jobs: int) -> Iterator[Part]:
+    """Join the chunks of a file; queries that were cut between chunks are put together."""
     carried: list[bytes] = []
-    for stretch in map_in_threads(lambda lines: _joined(join, lines), _stretches(source, jobs), jobs):
-        carried.append(stretch.head)
-        if stretch.whole:
+    for chunk in map_in_threads(lambda lines: _join_chunk(join, lines), _chunks(source, jobs), jobs):
+        carried.append(chunk.head)
+        if chunk.is_one_query:
             continue
         if any(carried):
-            yield only_part(join, b"".join(carried))
-        yield from stretch.parts
-        carried = [stretch.tail]
+            yield join_text(join, b"".join(carried))
+        yield from chunk.parts
+        carried = [chunk.tail]
     if any(carried):
-        yield only_part(join, b"".join(carried))
+        yield join_text(join, b"".join(carried))
 
 
-def only_part(join: JoinLines, text: bytes) -> Part:
-    """All of a text that holds whole queries."""
-    (part,) = _joined(join, TextLines(text, at_start=True, at_end=True)).parts
+def join_text(join: JoinLines, text: bytes) -> Part:
+    """Join a text that holds whole queries."""
+    (part,) = _join_chunk(join, TextLines(text, at_start=True, at_end=True)).parts
     return part
 
 
-def _joined(join: JoinLines, lines: Lines) -> _Stretch:
-    """Join one piece of a stretch after the other; what is left of one comes before the next."""
+def _join_chunk(join: JoinLines, lines: Lines) -> _JoinedChunk:
+    """Join the pieces of a chunk; the rest of one is carried over to the next."""
     parts: list[Part] = []
     at_start, head = lines.at_start, b""
     for text in lines:
-        found = join(text, at_start, lines.at_end)
-        if found is None:
+        result = join(text, at_start, lines.at_end)
+        if result is None:
             raise NotPlain
-        begin, end, part = found
+        begin, end, part = result
         if not at_start:
             if begin == len(text):
-                lines.keep(0)
+                lines.carry(0)
                 continue
             head, at_start = bytes(text[:begin]), True
         parts.append(part)
-        lines.keep(end)
-    rest = lines.kept()
-    return _Stretch(parts, head, rest, whole=False) if at_start else _Stretch([], rest, b"", whole=True)
+        lines.carry(end)
+    rest = lines.rest()
+    if not at_start:
+        return _JoinedChunk([], rest, b"", is_one_query=True)
+    return _JoinedChunk(parts, head, rest, is_one_query=False)
 
 
 class Lines:
-    """Whole lines of a stretch of a run, piece by piece; what `keep` is told to stays in front of the next piece."""
+    """The lines of a chunk, piece by piece."""
 
-    at_start = False  # whether the stretch begins with a query
+    at_start = False  # whether the chunk begins with a query
     at_end = False  # whether it ends with one
 
     def __iter__(self) -> Iterator[Any]:
-        raise AssertionError("each kind of lines has its own source")
+        raise NotImplementedError
 
-    def keep(self, start: int) -> None:
-        """Keep the piece from there on."""
+    def carry(self, start: int) -> None:
+        """Put the piece from `start` on before the next piece."""
 
-    def kept(self) -> bytes:
-        """What is left at the end."""
+    def rest(self) -> bytes:
+        """What was carried over from the last piece."""
         return b""
 
 
@@ -149,51 +151,51 @@ class TextLines(Lines):
     def __iter__(self) -> Iterator[bytes]:
         yield self.text
 
-    def keep(self, start: int) -> None:
+    def carry(self, start: int) -> None:
         self.start = start
 
-    def kept(self) -> bytes:
+    def rest(self) -> bytes:
         return self.text[self.start :]
 
 
 class FileLines(Lines):
-    """The lines that begin in a stretch of a file, read into a buffer that stays in the processor's cache."""
+    """The lines that start in a chunk of a file, read into a buffer that fits the processor's cache."""
 
     def __init__(self, source: Input, start: int, stop: int, size: int) -> None:
         self.source, self.size = source, size
         self.start, self.stop = start, stop
         self.at_start = start == 0
         self.buffer = bytearray()
-        self.used = self.rest = 0  # bytes read into the buffer, and from where on they are to be kept
+        self.used = self.carried = 0  # the end of what is in the buffer, and the start of what is carried over
 
     def __iter__(self) -> Iterator[memoryview]:
         at, stop = self._line_start(self.start), self._line_start(self.stop)
         while at < stop:
-            kept = self._move_to_front()
-            read = self.source.read_into(self.buffer, kept, stop - at, at)
+            size = self._move_to_front()
+            read = self.source.read_into(self.buffer, size, stop - at, at)
             at += read
-            self.used, self.rest = kept + read, 0
+            self.used, self.carried = size + read, 0
             end = self.used if at == stop else self.buffer.rfind(b"\n", 0, self.used) + 1
             if end:
                 yield memoryview(self.buffer)[:end]
 
-    def keep(self, start: int) -> None:
-        self.rest = start
+    def carry(self, start: int) -> None:
+        self.carried = start
 
-    def kept(self) -> bytes:
-        return bytes(self.buffer[self.rest : self.used])
+    def rest(self) -> bytes:
+        return bytes(self.buffer[self.carried : self.used])
 
     def _move_to_front(self) -> int:
-        """Make what is kept the beginning of the buffer, with room for as much again; how much it is."""
-        kept = self.used - self.rest
-        front = self.buffer[self.rest : self.used]
-        if 2 * kept >= len(self.buffer):
-            self.buffer = bytearray(max(PIECE, 4 * kept))
-        self.buffer[:kept] = front
-        return kept
+        """Move what is carried over to the front of the buffer, with room for as much again; returns its size."""
+        size = self.used - self.carried
+        front = self.buffer[self.carried : self.used]
+        if 2 * size >= len(self.buffer):
+            self.buffer = bytearray(max(PIECE, 4 * size))
+        self.buffer[:size] = front
+        return size
 
     def _line_start(self, at: int) -> int:
-        """Where the first line starts that begins there or later."""
+        """The start of the first line at or after a position."""
         if at == 0:
             return self.source.mark_size
         at -= 1
@@ -208,26 +210,26 @@ class FileLines(Lines):
         return self.size
 
 
-def _stretches(source: Input, jobs: int) -> Iterator[Lines]:
-    """The lines of a file; those of a plain file on disk are read where they are worked on."""
+def _chunks(source: Input, jobs: int) -> Iterator[Lines]:
+    """The chunks of a file; a plain file on disk is read by the threads that join it."""
     size = source.plain_size
     if size is None:
-        yield from _streamed(source)
+        yield from _read_stream(source)
         return
-    # a smaller file in shorter stretches, so that every thread has its share; a small one is not worth a thread
+    # shorter chunks of a smaller file, so that every thread has work; a small file is not worth a thread
     shared = jobs > 1 and size > 3 * PIECE
-    length = min(STRETCH, max(PIECE, size // (4 * jobs)) if shared else max(size, 1))
+    length = min(CHUNK, max(PIECE, size // (4 * jobs)) if shared else max(size, 1))
     for start in range(0, size, length):
         yield FileLines(source, start, min(start + length, size), size)
 
 
-def _streamed(source: Input) -> Iterator[Lines]:
+def _read_stream(source: Input) -> Iterator[Lines]:
     """Stretches of what can only be read from front to back."""
     waiting: list[bytes] = []
     at_start = True
     for _, block in source.blocks():
         waiting.append(block)
-        if len(waiting) >= STRETCH // len(block):
+        if len(waiting) >= CHUNK // len(block):
             yield TextLines(b"".join(waiting), at_start, at_end=False)
             waiting, at_start = [], False
     yield TextLines(b"".join(waiting), at_start, at_end=False)

@@ -1,90 +1,82 @@
-"""Reading ahead: qrels and a run are read and joined by other threads while the rest of the program is loaded.
+"""Reading ahead: threads read qrels and join a run with them while the rest of the program is still being imported.
 
-Only a command line knows early enough what it will read, and what it reads ahead is used where the same would be read
-anyway; nothing else changes. To load NumPy takes as long as to join 60 MB of a run.
+A command knows from its arguments what it will read. It starts a `ReadAhead`, and hands it to what would read the same
+files: `judgments` to `read_qrels`, the rest to `join_run`. Importing NumPy takes as long as joining a run of 60 MB.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from threading import Event, Thread
 from typing import Any
 
 from cranfield.base import core, sort_judgments
 from cranfield.errors import CranfieldError
 from cranfield.io import Input
-from cranfield.joining.parallel import TIES, NotContiguous, NotPlain, Part, joined_parts, joins
+from cranfield.joining.parallel import NotContiguous, NotPlain, Part, core_join, join_parts
+from cranfield.joining.ties import TIE_RULES
 
-SWITCH = 0.0005  # seconds after which a thread that loads modules lets others go on
+SWITCH = 0.0005  # seconds after which the thread that imports modules lets others run
 
 
-class _Ahead:
-    """What is being read: judgments, then the parts of a run that is joined with them."""
+class ReadAhead:
+    """Qrels and a run being read by threads: first the judgments, then the parts of the run joined with them."""
 
     def __init__(self, qrels: str, run: str | None, ties: str, single: bool, jobs: int) -> None:
         self.qrels, self.run = qrels, run
         self.ties, self.single, self.jobs = ties, single, jobs
-        self.judgments: Any = None
-        self.parts: list[Part] | None = None
-        self.failure: Exception | None = None
-        self.has_judgments, self.has_parts = Event(), Event()
+        self._judgments: Any = None
+        self._parts: list[Part] | None = None
+        self._failure: Exception | None = None
+        self._has_judgments, self._has_parts = Event(), Event()
         Thread(target=self._read, daemon=True).start()
 
+    @classmethod
+    def start(cls, qrels: str, runs: Sequence[str], options: Mapping[str, Any], jobs: int) -> ReadAhead | None:
+        """Start with the files that are worth it: qrels on disk, and the run if there is only one.
+
+        `options` has the command's `ties`, `rank_by` and `score_type`.
+        """
+        if core is None or not os.path.isfile(qrels):
+            return None
+        ties = options["ties"]
+        is_streamable = options["rank_by"] == "score" and TIE_RULES[ties].core_code is not None
+        run = runs[0] if len(runs) == 1 and os.path.isfile(runs[0]) and is_streamable else None
+        return cls(qrels, run, ties, options["score_type"] == "float32", jobs)
+
+    def judgments(self) -> Any:
+        """The qrels as the core has read them; None if they are not plain TREC qrels."""
+        self._has_judgments.wait()
+        return self._judgments
+
+    def parts(self, judgments: Any) -> list[Part] | None:
+        """The run joined with these judgments, or None if it was not; raises what the join raised."""
+        if self.run is None or judgments is not self.judgments():
+            return None
+        self._has_parts.wait()
+        if self._failure is not None:
+            raise self._failure
+        return self._parts
+
     def _read(self) -> None:
-        before = sys.getswitchinterval()
+        interval = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH)
         try:
             with Input(self.qrels) as source:
                 judgments = core.read_judgments(source.read())
-            self.judgments = None if judgments is None else sort_judgments(judgments)
-            self.has_judgments.set()
-            if self.judgments is not None and self.run is not None:
+            self._judgments = None if judgments is None else sort_judgments(judgments)
+            self._has_judgments.set()
+            if self._judgments is not None and self.run is not None:
                 with Input(self.run) as source:
-                    join = joins(self.judgments, self.ties, self.single)
-                    self.parts = list(joined_parts(join, source, self.jobs))
+                    join = core_join(self._judgments, self.ties, self.single)
+                    self._parts = list(join_parts(join, source, self.jobs))
         except (NotPlain, NotContiguous) as failure:
-            self.failure = failure
+            self._failure = failure
         except (CranfieldError, OSError, MemoryError):
-            pass  # it will happen again, where there is somebody to tell
+            pass  # reading the file again raises it where it can be reported
         finally:
-            sys.setswitchinterval(before)
-            self.has_judgments.set()
-            self.has_parts.set()
-
-
-_reading: _Ahead | None = None
-
-
-@contextmanager
-def reading(qrels: str, runs: Sequence[str], ties: str, rank_by: str, score_type: str, jobs: int) -> Iterator[None]:
-    """Begin with what is plain enough to be worth while: files on disk, and of several runs none."""
-    global _reading
-    if core is not None and os.path.isfile(qrels):
-        is_joined = len(runs) == 1 and os.path.isfile(runs[0]) and rank_by == "score" and ties in TIES
-        _reading = _Ahead(qrels, runs[0] if is_joined else None, ties, score_type == "float32", jobs)
-    try:
-        yield
-    finally:
-        _reading = None
-
-
-def judgments_of(path: object) -> Any:
-    """The judgments of a file as the core has read them, if they were."""
-    if _reading is None or path != _reading.qrels:
-        return None
-    _reading.has_judgments.wait()
-    return _reading.judgments
-
-
-def parts_of(path: object, judgments: Any, ties: str, single: bool) -> list[Part] | None:
-    """The parts of a run, if it was joined with these judgments in this way; an exception tells why it could not be."""
-    here = _reading
-    if here is None or (path, ties, single) != (here.run, here.ties, here.single) or judgments is not here.judgments:
-        return None
-    here.has_parts.wait()
-    if here.failure is not None:
-        raise here.failure
-    return here.parts
+            sys.setswitchinterval(interval)
+            self._has_judgments.set()
+            self._has_parts.set()

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from cranfield.data import Floats, Ints
+from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import MeasureError
-from cranfield.joining import Bools, JudgedRun, accumulated, share
+from cranfield.joining import JudgedRun, accumulated, share
 from cranfield.measures.base import CUTOFF, MANY, REL, Measure, Parameter
 from cranfield.measures.ties import first_places, group_terms, none_in_top, precision_sum, relevant_groups
 

@@ -13,8 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.base import Record, encode_id, replace, sort_naturally
-from cranfield.data import Floats, Ints
-from cranfield.joining import Bools, JudgedRun, share
+from cranfield.data import Bools, Floats, Ints
+from cranfield.joining import JudgedRun, share
 from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
 from cranfield.measures.graded import running_sum
 from cranfield.measures.ties import mean_weight

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.base import Record, encode_id
-from cranfield.data import Floats, Ints
+from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import MeasureError
-from cranfield.joining import Bools, JudgedRun, share
+from cranfield.joining import JudgedRun, share
 from cranfield.measures.base import CUTOFF, REL, Flag, Measure, Parameter
 
 LONGEST = "longest"

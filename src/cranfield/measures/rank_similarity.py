@@ -84,7 +84,7 @@ class _Between(Measure):
         """The two rankings of each query, tied where scores are equal if a variant or an expected value asks."""
         against = judged.sources.extras.against
         assert against is not None, "shown_list has checked it"
-        other = replace(judged, sources=replace(judged.sources, run=against))
+        other = replace(judged, sources=replace(judged.sources, load_run=lambda: against))
         other_ties = self.has_ties and self.other_may_tie
         return [
             Both(

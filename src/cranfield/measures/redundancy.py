@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.data import Floats
-from cranfield.joining import JudgedRun, judge, share
+from cranfield.joining import JudgedRun, join_run, share
 from cranfield.measures.base import CUTOFF, Measure
 from cranfield.measures.graded import running_sum
 from cranfield.measures.ties import none_in_top
@@ -128,6 +128,6 @@ class FactRecall(Measure):
         first, size = judged.tie_first[hits], judged.tie_size[hits]
         if not self.judged_only:
             sources, query = judged.sources, judged.queries[i]
-            dense = judge(sources.qrels.of(query), sources.run.of(query), judged.joining, sources.extras, dense=True)
+            dense = join_run(sources.qrels.of(query), sources.run.of(query), judged.joining, sources.extras, dense=True)
             first, size = dense.tie_first, dense.tie_size
         return list(zip(self._docs(judged, i), first.tolist(), size.tolist(), strict=True))

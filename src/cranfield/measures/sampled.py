@@ -14,9 +14,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.base import Record, format_id, sort_naturally
-from cranfield.data import Floats, Ints
+from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import EvaluationError
-from cranfield.joining import Bools, JudgedRun, once_each, share
+from cranfield.joining import JudgedRun, once_each, share
 from cranfield.measures.base import CUTOFF, MANY, REL, Aggregate, Flag, Measure, Parameter
 from cranfield.measures.graded import CG, running_sum
 

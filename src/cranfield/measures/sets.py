@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.data import Floats, Ints
+from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import EvaluationError, MeasureError
-from cranfield.joining import Bools, JudgedRun, share
+from cranfield.joining import JudgedRun, share
 from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
 from cranfield.measures.ties import mean_weight
 

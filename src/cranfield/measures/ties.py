@@ -11,8 +11,8 @@ from collections.abc import Callable
 import numpy as np
 
 from cranfield.base import Record
-from cranfield.data import Floats, Ints
-from cranfield.joining import Bools, JudgedRun
+from cranfield.data import Bools, Floats, Ints
+from cranfield.joining import JudgedRun
 
 
 def mean_weight(judged: JudgedRun, weight: Callable[[Ints], Floats]) -> Floats:

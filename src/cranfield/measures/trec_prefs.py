@@ -13,9 +13,9 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from cranfield.base import Record, encode_id
-from cranfield.data import Floats, Ints
+from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import EvaluationError
-from cranfield.joining import Bools, JudgedRun, share
+from cranfield.joining import JudgedRun, share
 from cranfield.measures.base import Measure, Parameter
 from cranfield.measures.graded import running_sum
 

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from cranfield.base import Record
-from cranfield.data import Floats, Ints, Qrels
+from cranfield.data import Bools, Floats, Ints, Qrels
 from cranfield.errors import MeasureError
-from cranfield.joining import Bools, Extras, JudgedRun, share
+from cranfield.joining import Extras, JudgedRun, share
 from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
 from cranfield.measures.ties import mean_weight
 

@@ -13,7 +13,7 @@ from cranfield.data import Bools, Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import distinct_names
 from cranfield.io import as_qrels, as_run
-from cranfield.joining import JudgedRun, judge
+from cranfield.joining import JudgedRun, join_run
 from cranfield.pooling.groups import grouped
 from cranfield.pooling.lists import first_documents
 
@@ -66,7 +66,7 @@ class PooledRuns(Record, eq=False):
             raise CranfieldError("there are no runs: name at least one.")
         if depth is not None and depth < 1:
             raise CranfieldError(f"depth {depth}: expected a whole number of at least 1.")
-        joins = tuple(judge(judgments, run) for run in known)
+        joins = tuple(join_run(judgments, run) for run in known)
 
         def first(r: int, query: str, depth: int) -> Sequence[str]:
             return first_documents(known[r], known[r].position[query], depth)
@@ -207,7 +207,7 @@ def judged_depth(join: JudgedRun) -> int | None:
     """Down to which rank everything that a run retrieved is judged, whatever the topic; None if everything is.
 
     >>> qrels, run = as_qrels({"q": {"a": 1, "b": 0}}), as_run({"q": {"a": 3.0, "b": 2.0, "c": 1.0}})
-    >>> judged_depth(judge(qrels, run))
+    >>> judged_depth(join_run(qrels, run))
     2
     """
     known = join.grade >= 0

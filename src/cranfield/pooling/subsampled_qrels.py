@@ -35,9 +35,9 @@ class Reevaluation:
     """Runs joined with all judgments, to be evaluated with any part of them.
 
     >>> from cranfield.io import as_qrels, as_run
-    >>> from cranfield.joining.join import judge
+    >>> from cranfield.joining import join_run
     >>> qrels, run = as_qrels({"q": {"a": 1, "b": 1}}), as_run({"q": {"b": 2.0, "a": 1.0}})
-    >>> again = Reevaluation(qrels, [judge(qrels, run)], ["AP"])
+    >>> again = Reevaluation(qrels, [join_run(qrels, run)], ["AP"])
     >>> again.full.means.tolist(), again.with_only(np.array([True, False])).means.tolist()
     ([[1.0]], [[0.5]])
     """
@@ -143,7 +143,7 @@ class Reevaluation:
             tie_size=join.tie_size[at] if has_ties else join.tie_size[: len(at)],
             ideal=part.ideal,
             ideal_starts=part.starts,
-            sources=Sources.on_demand(part.qrels, lambda: join.sources.run, join.sources.extras),
+            sources=Sources(part.qrels, lambda: join.sources.run, join.sources.extras),
         )
 
 

@@ -169,7 +169,7 @@ def try_on_nothing(evaluator: Evaluator) -> None:
     none, joining = np.empty(0, dtype=np.int64), evaluator.joining
     run = Run.from_rows([], [], [], ranks=none)
     hits = find_hits(evaluator.qrels, run, none, joining)
-    judged = assemble(hits, joining, Sources(evaluator.qrels, run, evaluator.extras), "run", 0)
+    judged = assemble(hits, joining, Sources.of(evaluator.qrels, run, evaluator.extras), "run", 0)
     for measure in evaluator.measures:
         try:
             evaluator._measured(measure, judged)

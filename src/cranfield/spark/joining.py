@@ -17,7 +17,7 @@ import numpy as np
 
 from cranfield.base import Record
 from cranfield.data import Bools, Ints, Run
-from cranfield.joining import Hits, Joiner, Joining, JudgedRun, Sources, assemble, find_hits
+from cranfield.joining import Hits, Joining, JudgedRun, Sources, assemble, find_hits, join_run
 from cranfield.spark.arrays import repeating, sorted_within, texts
 from cranfield.spark.query_block import Block, Retrieved
 
@@ -105,8 +105,7 @@ class RunJoin:
         kept = np.flatnonzero(is_wanted[ranking.first])
         rows = ranking.rows.only(kept)
         qrels = self.block.qrels(queries)
-        joiner = Joiner(qrels, self.joining, self.block.evaluator.extras)
-        judged = joiner.dict(self._nested(rows), self.name).judged
+        judged = join_run(qrels, self._nested(rows), self.joining, self.block.evaluator.extras, name=self.name)
         # the groups are whole and in order, so that the i-th place among them is one among all documents
         starts = np.searchsorted(rows.query, queries)[judged.query]
         return replace(
@@ -125,7 +124,7 @@ class RunJoin:
         def load() -> Run:
             return self._as_run(ranking.rows.only(np.flatnonzero(np.isin(ranking.rows.query, queries))))
 
-        return Sources.on_demand(self.block.qrels(queries), load, self.block.evaluator.extras)
+        return Sources(self.block.qrels(queries), load, self.block.evaluator.extras)
 
     def _whole(self, rows: Retrieved, queries: Ints) -> JudgedRun:
         """The local engine's own join."""
@@ -133,7 +132,7 @@ class RunJoin:
         joining, extras = self.joining, evaluator.extras
         run = self._as_run(rows)
         at = np.array([i for i, query in enumerate(qrels.queries) if query in run.position], dtype=np.int64)
-        return assemble(find_hits(qrels, run, at, joining), joining, Sources(qrels, run, extras), self.name, 0)
+        return assemble(find_hits(qrels, run, at, joining), joining, Sources.of(qrels, run, extras), self.name, 0)
 
     def _nested(self, rows: Retrieved) -> dict[str, dict[str, float]]:
         docs, scores = texts(rows.doc), rows.score.tolist()

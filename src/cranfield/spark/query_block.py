@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base import Record
-from cranfield.data import Bools, Floats, Ints, Qrels
+from cranfield.data import Bools, Floats, Ints, LazyQrels, Qrels
 from cranfield.evaluation import Evaluator
 from cranfield.spark.arrays import Lists, are_ids, likely, numbers_among, objects, sorted_within, taken, texts, within
 
@@ -148,7 +148,7 @@ class Block:
         def load() -> dict[str, Any]:
             return {"docs": self._doc_names[at], "subtopics": self._text_column("subtopic", at), "lines": at + 1}
 
-        return Qrels.on_demand(
+        return LazyQrels(
             load,
             queries=tuple(names),
             starts=starts,

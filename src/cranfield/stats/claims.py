@@ -17,7 +17,7 @@ from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Bools, Floats
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import SAMPLES, TOP, Completions, Sampling, possible_grades
-from cranfield.joining import judge
+from cranfield.joining import join_run
 from cranfield.measures import IPrec, P
 from cranfield.stats.measure_comparison import CORRECTION_NAMES, TEST_NAMES, Column, Pair
 from cranfield.stats.power import pilot_variance, smallest_difference, topics_needed
@@ -532,7 +532,7 @@ def _reach(table: ScoreTable, column: Column, run: str) -> float | None:
     own = next(one for one in scores.runs if one.name == run)
     sources = own.judged.sources
     try:
-        dense = judge(sources.qrels, sources.run, own.judged.joining, sources.extras, dense=True)
+        dense = join_run(sources.qrels, sources.run, own.judged.joining, sources.extras, dense=True)
         known = dict(zip(scores.queries, own.values[scores.labels.index(column.label)].tolist(), strict=True))
         values = np.array([known.get(query, 0.0) for query in dense.queries])
         completions = Completions(dense, possible_grades(sources.qrels), Sampling(SAMPLES, column.design.seed))

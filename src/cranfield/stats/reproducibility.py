@@ -18,7 +18,7 @@ from cranfield.data import Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Scores
 from cranfield.io import as_run
-from cranfield.joining import DEFAULT, Joining, judge
+from cranfield.joining import DEFAULT_JOINING, Joining, join_run
 from cranfield.stats.anova import TOLERANCE
 from cranfield.stats.correlation import rbo
 
@@ -141,7 +141,7 @@ class _Side(Record):
     name: str
     scores: Mapping[str, float] | None
     run: Run | None
-    joining: Joining = DEFAULT
+    joining: Joining = DEFAULT_JOINING
 
 
 def _side(source: Any, measure: str | None, name: str) -> _Side:
@@ -251,7 +251,7 @@ def _rankings(side: _Side, queries: Sequence[str]) -> Iterator[list[str]]:
     """The documents of each query, best first, ties broken as in any evaluation."""
     assert side.run is not None
     if queries:
-        judged = judge(Qrels.from_rows([], [], [], empty_queries=queries), side.run, side.joining)
+        judged = join_run(Qrels.from_rows([], [], [], empty_queries=queries), side.run, side.joining)
         at = {query: i for i, query in enumerate(judged.queries)}
         yield from (judged.ranking(at[query]) for query in queries)
 

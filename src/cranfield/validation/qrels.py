@@ -7,9 +7,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from cranfield.base import join_names, pluralize
-from cranfield.data import Qrels
+from cranfield.data import Bools, Qrels
 from cranfield.io import QrelsRows
-from cranfield.joining import Bools
 from cranfield.validation.findings import Finding
 
 

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.base import join_names, pluralize
-from cranfield.data import Run
+from cranfield.data import Bools, Run
 from cranfield.io import RunRows
-from cranfield.joining import Bools
 from cranfield.validation.findings import Finding
 
 

@@ -16,7 +16,7 @@ from cranfield.evaluation.scores import evaluate
 from cranfield.experiment.workspace import open_workspace
 from cranfield.io import as_qrels, as_run, read_qrels, read_run, write_run
 from cranfield.io.plain_runs import read_plain_run
-from cranfield.joining.join import Joining, judge
+from cranfield.joining import Joining, join_run
 from cranfield.workbench.app_state import Served
 from cranfield.workbench.explore.cache import Kept, key_of
 from cranfield.workbench.explore.collection_view import Finder, Nothing
@@ -55,7 +55,7 @@ def test_a_ranking_is_that_of_the_join(lists: dict[str, dict[str, float]], ties:
     run = as_run(lists)
     qrels = as_qrels({query: {"a": 1} for query in lists})
     ranking = Ranking(packed(run, Joining(ties=ties), qrels))  # type: ignore[arg-type]
-    join = judge(qrels, run, ties=ties)
+    join = join_run(qrels, run, ties=ties)
     for i, query in enumerate(join.queries):
         part = ranking.part(query)
         assert [one.doc for one in part] == join.ranking(i)
@@ -76,7 +76,7 @@ def test_rules_for_ties_that_look_at_judgments_do_so_here(ties: str) -> None:
     run = as_run({"q": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 2.0}})
     qrels = as_qrels({"q": {"b": 2, "a": 1}})
     ranking = Ranking(packed(run, Joining(ties=ties), qrels))  # type: ignore[arg-type]
-    assert [one.doc for one in ranking.part("q")] == judge(qrels, run, ties=ties).ranking(0)
+    assert [one.doc for one in ranking.part("q")] == join_run(qrels, run, ties=ties).ranking(0)
 
 
 PLAIN_IDS = st.text(alphabet="abc/<é\udcff", min_size=1, max_size=6)

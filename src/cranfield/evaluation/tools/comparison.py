@@ -23,7 +23,7 @@ from cranfield.evaluation.tools.conventions import (
     tool,
 )
 from cranfield.io import as_qrels, as_run
-from cranfield.joining import JOIN_OPTIONS, Joining, judge
+from cranfield.joining import JOIN_OPTIONS, Joining, join_run
 from cranfield.measures import NICKNAMES, Measure, parse_measure, parse_measures
 
 SAME = 1e-9  # values nearer than this are the same: tools add up in different orders
@@ -104,7 +104,7 @@ class ToolEvaluator(Evaluator):
                     outer[i] = _spread(scored.outer[j], at, values.shape[1])
         # coverage is that of the first measure, told of the data as they are
         evaluated = only_queries(self.qrels, parts[0][0].qrels.queries)
-        judged = judge(evaluated, run, self.joining, self.extras)
+        judged = join_run(evaluated, run, self.joining, self.extras)
         return RunScores(run.name, values, judged, tuple(errors), run.origin, run.notes, tuple(outer), tuple(joins))
 
     def _part(self, run: Run, rows: Sequence[int], bounds: bool) -> tuple[Evaluator, RunScores]:

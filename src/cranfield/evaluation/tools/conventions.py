@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.base import OnDuplicate, Record, fields, join_names, pluralize, replace
-from cranfield.data import Floats, Qrels, Run
+from cranfield.data import Bools, Floats, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError
-from cranfield.joining import Bools, Joining, JudgedRun, judge
+from cranfield.joining import Joining, JudgedRun, join_run
 from cranfield.measures import (
     AP,
     CUTOFF,
@@ -585,7 +585,7 @@ class Hole(Unjudged):
         if not others or judged.n < len(qrels.queries):
             return None
         nothing = Qrels.from_rows([], [], [], empty_queries=others)
-        lists = judge(nothing, run, judged.joining)
+        lists = join_run(nothing, run, judged.joining)
         known = set(qrels.docs.tolist())
         ranked = [lists.ranking(i)[: self.cutoff] for i in range(lists.n)]
         more = [sum(doc not in known for doc in docs) / (self.cutoff or 1) for docs in ranked]

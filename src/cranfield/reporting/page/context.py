@@ -140,13 +140,10 @@ class Material(Record, eq=False):
         """Each run with all its documents; where they were not kept, from the files known, or read and then let go."""
         for run in self.scores.runs:
             sources = run.judged.sources
-            load = sources.__dict__.get("load")
-            if load is None or "run" in sources.__dict__:
-                yield run, sources.run
-            elif run.origin is not None and run.origin.file in known:
+            if run.origin is not None and run.origin.file in known:
                 yield run, known[run.origin.file]
             else:
-                yield run, load()
+                yield run, sources.load_run()
 
     def judged(self, system: int) -> JudgedRun:
         return self.scores.runs[system].judged

@@ -114,7 +114,7 @@ def first_documents(scored: RunScores, run: Run, queries: Sequence[str]) -> dict
     """The first documents of some queries of a run, in rank order."""
     judged = scored.judged
     at = [i for i, query in enumerate(judged.queries) if query in set(queries)]
-    sources = Sources(judged.sources.qrels, run, judged.sources.extras)
+    sources = Sources.of(judged.sources.qrels, run, judged.sources.extras)
     some = replace(judged, queries=tuple(judged.queries[i] for i in at), qrels_at=judged.qrels_at[at], sources=sources)
     return {query: some.ranking(i)[:DEPTH] for i, query in enumerate(some.queries)}
 

@@ -9,7 +9,7 @@ import numpy as np
 from cranfield.base import Record, pluralize
 from cranfield.data import Run
 from cranfield.evaluation import SAMPLES, Completions, RunScores, Sampling, average, possible_grades
-from cranfield.joining import judge
+from cranfield.joining import join_run
 from cranfield.reporting.page.context import FEW, Material
 from cranfield.reporting.page.html import Content, Html, joined, paragraphs, table
 from cranfield.reporting.page.leaderboard import PLACES, figure, swatch
@@ -41,7 +41,7 @@ def bounds_of(material: Material, scored: RunScores, run: Run) -> Range:
     """The bounds of a run's mean of the main measure."""
     judged = scored.judged
     qrels, extras = judged.sources.qrels, judged.sources.extras
-    dense = judge(qrels, run, judged.joining, extras, dense=True)
+    dense = join_run(qrels, run, judged.joining, extras, dense=True)
     completions = Completions(dense, possible_grades(qrels), Sampling(SAMPLES, material.seed))
     assert material.main.place is not None
     row = scored.values[material.main.place]

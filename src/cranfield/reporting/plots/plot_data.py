@@ -13,7 +13,7 @@ from cranfield.base import Record, join_names
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import TOP, RunScores, Scores, average
-from cranfield.joining import JudgedRun, judge
+from cranfield.joining import JudgedRun, join_run
 from cranfield.measures import Measure, parse_measure
 
 MOST = 60_000  # numbers in a picture; more are put together, so that a specification stays below a megabyte
@@ -237,7 +237,7 @@ def of_hits(run: RunScores, compute: Callable[[JudgedRun], Floats]) -> Floats:
     if judged.depth > TOP or not (judged.retrieved > TOP).any():
         return compute(judged)
     sources = judged.sources
-    whole = judge(sources.qrels, sources.run, judged.joining, sources.extras)
+    whole = join_run(sources.qrels, sources.run, judged.joining, sources.extras)
     at = {query: i for i, query in enumerate(whole.queries)}
     return compute(whole)[..., [at[query] for query in judged.queries]]
 

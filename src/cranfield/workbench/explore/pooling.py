@@ -11,8 +11,7 @@ import numpy as np
 
 from cranfield.base import as_dict, count_cores, map_in_threads, pluralize, replace
 from cranfield.data import Run
-from cranfield.io import read_run
-from cranfield.joining import NOTHING, Joiner, JudgedRun, is_streamable, judge
+from cranfield.joining import JudgedRun, join_run
 from cranfield.measures import parse_measure
 from cranfield.pooling import (
     DEPTHS,
@@ -222,12 +221,9 @@ def _share(seen: int, of: int) -> float | None:
 
 def _joined(explored: Explored, labels: Sequence[str], job: Job) -> _Joined:
     joining = replace(joining_of(explored), missing="zero")  # a topic that a run has nothing for counts
-    joiner = Joiner(explored.qrels, joining, NOTHING)
 
     def join(system: System) -> JudgedRun:
-        if is_streamable(joining):
-            return joiner.file(system.file, system.format, system.name).judged
-        return judge(explored.qrels, read_run(system.file, system.format, name=system.name), joining)
+        return join_run(explored.qrels, system.file, joining, name=system.name, format=system.format)
 
     joined = _Joined(labels)
     made = map_in_threads(join, explored.systems, count_cores())

@@ -17,7 +17,7 @@ import numpy as np
 from cranfield.base import Record, encode_id
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.io import PlainRun, writing
-from cranfield.joining import Joining, judge
+from cranfield.joining import Joining, join_run
 from cranfield.workbench.explore.column_codec import pack, unpack
 
 OPEN = 8  # files that are open at a time: what is read of them counts as memory
@@ -132,7 +132,7 @@ class Ranking:
 def packed(run: Run, joining: Joining, qrels: Qrels) -> bytes:
     """A run in the order of ranks, as an evaluation has it."""
     everywhere = Qrels.from_rows([], [], [], empty_queries=run.queries)
-    join = judge(everywhere, run, joining, missing="zero")
+    join = join_run(everywhere, run, joining, missing="zero")
     judged = dict(zip(qrels.queries, qrels.judged, strict=True)) if joining.ties in BY_GRADE else {}
     docs: list[bytes] = []
     scores: list[float] = []

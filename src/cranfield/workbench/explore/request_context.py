@@ -16,7 +16,7 @@ from cranfield.base import count_cores, map_in_threads, replace
 from cranfield.data import Document, Qrels, Topic
 from cranfield.evaluation import Scores
 from cranfield.io import read_plain_run, read_run
-from cranfield.joining import NOTHING, Joiner, Joining
+from cranfield.joining import Joining, join_run
 from cranfield.measures import Measure, own_name, parse_measures
 from cranfield.workbench.app_state import Served
 from cranfield.workbench.explore.cache import Kept, key_of
@@ -152,10 +152,10 @@ def _searched(explored: Explored, doc: str) -> Callable[[System], list[Retrieved
     """Where a run has a document: the hits of a join with judgments that name this document for every topic."""
     queries = list(dict.fromkeys((*explored.qrels.queries, *explored.topics)))
     named = Qrels.from_rows(queries, [doc] * len(queries), [1.0] * len(queries))
-    joiner = Joiner(named, replace(joining_of(explored), missing="zero"), NOTHING)
+    joining = replace(joining_of(explored), missing="zero")
 
     def search(system: System) -> list[Retrieved]:
-        join = joiner.file(system.file, system.format, system.name).judged
+        join = join_run(named, system.file, joining, name=system.name, format=system.format)
         hits = zip(join.query.tolist(), join.rank.tolist(), strict=True)
         return [Retrieved(join.queries[i], doc, rank, None) for i, rank in hits]
 

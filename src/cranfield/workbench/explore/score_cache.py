@@ -154,7 +154,7 @@ class _Shelf:
         qrels, at = self.explored.qrels, columns["qrels_at"]
         is_all = len(at) == len(qrels.queries)
         queries, ideal, starts = (qrels.queries, qrels.ideal, qrels.starts_of_ideal) if is_all else _some(qrels, at)
-        sources = Sources.on_demand(qrels, lambda: _read(system, self.evaluator), self.evaluator.extras)
+        sources = Sources(qrels, lambda: _read(system, self.evaluator), self.evaluator.extras)
         return JudgedRun(
             run=system.name,
             queries=queries,
@@ -209,6 +209,6 @@ def with_runs(scores: Scores, names: Iterable[str], load: Callable[[str], Run] |
 
 def _loose(run: RunScores, load: Callable[[str], Run] | None) -> RunScores:
     sources = run.judged.sources
-    own: Callable[[], Run] = sources.__dict__["load"] if load is None else partial(load, run.name)
-    fresh = Sources.on_demand(sources.qrels, own, sources.extras)
+    own: Callable[[], Run] = sources.load_run if load is None else partial(load, run.name)
+    fresh = Sources(sources.qrels, own, sources.extras)
     return replace(run, judged=replace(run.judged, sources=fresh))

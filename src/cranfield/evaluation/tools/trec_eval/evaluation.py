@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from cranfield.base import Record
-from cranfield.data import Floats, Qrels, Run
+from cranfield.data import Bools, Floats, Qrels, Run
 from cranfield.evaluation.tools.trec_eval.arguments import Options, read_arguments
 from cranfield.evaluation.tools.trec_eval.joining import Topics, first_problem, join, labelled
 from cranfield.evaluation.tools.trec_eval.outcome import Outcome, Stop
@@ -22,7 +22,7 @@ from cranfield.evaluation.tools.trec_eval.table import (
     as_trec_eval_sorts,
     wanted,
 )
-from cranfield.joining import Bools, JudgedRun
+from cranfield.joining import JudgedRun
 from cranfield.measures import Rndcg
 
 LEAST = 0.00001  # what a geometric mean takes in place of less

@@ -10,7 +10,7 @@ from cranfield.base import Record, encode_id, replace
 from cranfield.data import Qrels, Run
 from cranfield.evaluation.tools.trec_eval.arguments import Options
 from cranfield.evaluation.tools.trec_eval.outcome import ABORT, Stop, crash
-from cranfield.joining import Joining, JudgedRun, judge
+from cranfield.joining import Joining, JudgedRun, join_run
 from cranfield.measures import FAMILIES, PreferenceConflict, positions, preferences_of
 
 STAND_IN = "ceci_nest_pas_un_docno"  # what version 10 takes as the list of a missing topic
@@ -62,7 +62,7 @@ def _judged(qrels: Qrels, run: Run, options: Options) -> JudgedRun:
     # preferences break ties by doc id ascending, everything else descending
     ties = "doc-ascending" if options.judgments in ("prefs", "qrels_prefs") else "trec"
     score_type = "float64" if options.version >= 10 else "float32"
-    judged = judge(qrels, run, Joining(ties, "score", score_type), dense=True)  # type: ignore[arg-type]
+    judged = join_run(qrels, run, Joining(ties, "score", score_type), dense=True)  # type: ignore[arg-type]
     most = max(options.most, 0)
     return replace(judged.only(judged.rank <= most), retrieved=np.minimum(judged.retrieved, most))
 

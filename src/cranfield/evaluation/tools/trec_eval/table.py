@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield.base import Record, fields, replace
-from cranfield.data import Floats, Ints
+from cranfield.data import Bools, Floats, Ints
 from cranfield.evaluation.tools.trec_eval.arguments import Options
 from cranfield.evaluation.tools.trec_eval.numbers import atof, atol
 from cranfield.evaluation.tools.trec_eval.outcome import Stop, crash
-from cranfield.joining import Bools, JudgedRun
+from cranfield.joining import JudgedRun
 from cranfield.measures import (
     DCG,
     ELEVEN,
