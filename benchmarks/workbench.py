@@ -33,10 +33,10 @@ from benchmarks.leave_one_out import made_up_runs
 from cranfield.annotation import Settings, open_log
 from cranfield.io import write_run
 from cranfield.pooling.pool import Pool, write_pool
-from cranfield.workbench.accounts import Accounts, kept_key
-from cranfield.workbench.app_state import Served, Site
+from cranfield.workbench.accounts import Accounts, load_token_key
+from cranfield.workbench.app_state import AppState, DataSource
 from cranfield.workbench.passwords import Cost
-from cranfield.workbench.security import Doors
+from cranfield.workbench.security import AllowedHosts
 
 WORDS = (
     "wheel brake chain pedal saddle tyre lamp bell road hill rain wind gear spoke frame fork rim tube pump lock".split()
@@ -168,14 +168,14 @@ def signed_in(log: str, port: int, options: argparse.Namespace) -> tuple[list[Ju
     with open_log(log) as opened:
         opened.set_up(Settings(judgments=2, repeats=0.05))
         accounts = Accounts(opened.database, Cost(4, 8, 1))
-        site = Site(Served(), Doors(), kept_key(opened.database))
+        app_state = AppState(DataSource(), AllowedHosts(), load_token_key(opened.database))
         user = accounts.accept(accounts.invite("coordinator", "coordinator"), "password of this run")
-        coordinator = accounts.begin(user)
+        coordinator = accounts.start_session(user)
         found = []
         for n in range(options.judges):
             user = accounts.accept(accounts.invite(f"judge{n}"), "password of this run")
-            cookie = accounts.begin(user)
-            found.append(Judge(port, cookie, site.token(cookie), options.every, n))
+            cookie = accounts.start_session(user)
+            found.append(Judge(port, cookie, app_state.make_token(cookie), options.every, n))
     return found, coordinator
 
 

@@ -28,7 +28,7 @@ else:
 
     from cranfield.workbench.accounts import Accounts
     from cranfield.workbench.app import make_app
-    from cranfield.workbench.judge.judging_service import Room, open_room
+    from cranfield.workbench.judge.judging_service import JudgingService, open_judging
 
 HOST = "http://127.0.0.1:8000"
 QUICK = Cost(4, 8, 1)
@@ -83,10 +83,10 @@ def write_pairs(file: Path, pairs: Mapping[str, Sequence[str]]) -> Path:
     return file
 
 
-def room_in(folder: Path, log: str | None = None) -> Room:
-    room = open_room(open_workspace(folder), log)
-    assert room is not None
-    return room
+def open_service(folder: Path, log: str | None = None) -> JudgingService:
+    service = open_judging(open_workspace(folder), log)
+    assert service is not None
+    return service
 
 
 @pytest.fixture
@@ -95,29 +95,31 @@ def folder(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def room(folder: Path) -> Iterator[Room]:
-    found = room_in(folder)
+def service(folder: Path) -> Iterator[JudgingService]:
+    found = open_service(folder)
     yield found
     found.close()
 
 
 @pytest.fixture
-def alone(folder: Path, room: Room) -> TestClient:
+def alone(folder: Path, service: JudgingService) -> TestClient:
     """Somebody alone on this machine."""
-    return with_token(client_of(make_app(open_workspace(folder), room=room, alone="ada", explores=False)))
+    return with_token(
+        client_of(make_app(open_workspace(folder), judging=service, local_user="ada", with_explore=False))
+    )
 
 
 @pytest.fixture
-def accounts(room: Room) -> Accounts:
-    return Accounts(room.log.database, QUICK)
+def accounts(service: JudgingService) -> Accounts:
+    return Accounts(service.log.database, QUICK)
 
 
 @pytest.fixture
-def app(folder: Path, room: Room, accounts: Accounts) -> Any:
+def app(folder: Path, service: JudgingService, accounts: Accounts) -> Any:
     """An application where people sign in: cora coordinates, ada and grace judge."""
     for name, role in (("cora", "coordinator"), ("ada", "assessor"), ("grace", "assessor")):
         accounts.accept(accounts.invite(name, role), PASSWORD)
-    return make_app(open_workspace(folder), room=room, accounts=accounts, explores=False)
+    return make_app(open_workspace(folder), judging=service, accounts=accounts, with_explore=False)
 
 
 def signed_in(app: Any, name: str) -> TestClient:

@@ -11,9 +11,9 @@ import pytest
 from cranfield.annotation import open_log
 from cranfield.annotation.database import open_database
 from cranfield.errors import InputError
-from cranfield.workbench.accounts import DAY, Accounts, kept_key
+from cranfield.workbench.accounts import DAY, Accounts, load_token_key
 from cranfield.workbench.app_state import User
-from cranfield.workbench.passwords import Cost, Patience, checked, hashed, is_right
+from cranfield.workbench.passwords import Cost, RateLimiter, check_password, hash_password, verify_password
 from tests.annotation.conftest import place as place  # either database
 from tests.workbench.conftest import PASSWORD, QUICK
 
@@ -43,96 +43,96 @@ def joined(accounts: Accounts, name: str, role: str = "assessor") -> User:
 
 def test_an_invitation_makes_an_account_once(accounts: Accounts) -> None:
     secret = accounts.invite("ada", "assessor", "cora")
-    assert accounts.invited(secret) == User("ada", "assessor")
+    assert accounts.find_invited(secret) == User("ada", "assessor")
     assert accounts.accept(secret, PASSWORD) == User("ada", "assessor")
-    with pytest.raises(InputError, match="used or out of date"):
+    with pytest.raises(InputError, match="used already or has expired"):
         accounts.accept(secret, PASSWORD)
-    assert accounts.check("ada", PASSWORD) == User("ada", "assessor")
-    assert accounts.check("ada", "wrong horse") is None
-    assert accounts.check("Ada", PASSWORD) is None
+    assert accounts.authenticate("ada", PASSWORD) == User("ada", "assessor")
+    assert accounts.authenticate("ada", "wrong horse") is None
+    assert accounts.authenticate("Ada", PASSWORD) is None
 
 
 def test_an_invitation_ends_after_a_week_or_with_the_next(accounts: Accounts, clock: Clock) -> None:
     first = accounts.invite("ada")
     second = accounts.invite("ada")
-    assert accounts.invited(first) is None
+    assert accounts.find_invited(first) is None
     clock.now += 7 * DAY + 1
-    assert accounts.invited(second) is None
-    assert accounts.everybody() == []
+    assert accounts.find_invited(second) is None
+    assert accounts.list_all() == []
 
 
 def test_an_invitation_of_somebody_known_leads_to_a_new_password_and_no_other_role(accounts: Accounts) -> None:
     joined(accounts, "cora", "coordinator")
-    session = accounts.begin(joined(accounts, "ada"))
+    session = accounts.start_session(joined(accounts, "ada"))
     again = accounts.invite("ada", "coordinator")
     accounts.accept(again, "battery staple")
-    assert accounts.check("ada", "battery staple") == User("ada", "assessor")
-    assert accounts.check("ada", PASSWORD) is None
-    assert accounts.user(session) is None
+    assert accounts.authenticate("ada", "battery staple") == User("ada", "assessor")
+    assert accounts.authenticate("ada", PASSWORD) is None
+    assert accounts.find_user(session) is None
 
 
 def test_there_are_accounts_as_soon_as_a_coordinator_is_invited(accounts: Accounts) -> None:
-    assert not accounts.are_there()
+    assert not accounts.has_any()
     accounts.invite("ada", "assessor")
-    assert not accounts.are_there()
+    assert not accounts.has_any()
     accounts.invite("cora", "coordinator")
-    assert accounts.are_there()
+    assert accounts.has_any()
 
 
 def test_a_session_ends_by_signing_out_by_idleness_and_with_age(accounts: Accounts, clock: Clock) -> None:
     user = joined(accounts, "ada")
-    one, other = accounts.begin(user), accounts.begin(user)
+    one, other = accounts.start_session(user), accounts.start_session(user)
     assert one != other
-    accounts.end(one)
-    assert accounts.user(one) is None
+    accounts.end_session(one)
+    assert accounts.find_user(one) is None
     for _ in range(5):  # used every five days it lasts, but no longer than a month
-        assert accounts.user(other) == user
+        assert accounts.find_user(other) == user
         clock.now += 5 * DAY
     clock.now += 8 * DAY
-    assert accounts.user(other) is None
-    third = accounts.begin(user)
+    assert accounts.find_user(other) is None
+    third = accounts.start_session(user)
     for _ in range(6):
         clock.now += 5 * DAY
-        known = accounts.user(third)
+        known = accounts.find_user(third)
     clock.now += DAY
-    assert known == user and accounts.user(third) is None
+    assert known == user and accounts.find_user(third) is None
 
 
 def test_a_closed_account_is_shut_out_at_once_and_can_be_opened(accounts: Accounts) -> None:
     joined(accounts, "cora", "coordinator")
-    session = accounts.begin(joined(accounts, "ada"))
+    session = accounts.start_session(joined(accounts, "ada"))
     accounts.set_closed("ada", True)
-    assert accounts.user(session) is None
-    assert accounts.check("ada", PASSWORD) is None
+    assert accounts.find_user(session) is None
+    assert accounts.authenticate("ada", PASSWORD) is None
     accounts.set_closed("ada", False)
-    assert accounts.check("ada", PASSWORD) is not None
+    assert accounts.authenticate("ada", PASSWORD) is not None
 
 
 def test_the_last_coordinator_stays(accounts: Accounts) -> None:
     joined(accounts, "cora", "coordinator")
     for change in (lambda: accounts.set_closed("cora", True), lambda: accounts.set_role("cora", "assessor")):
-        with pytest.raises(InputError, match="must be a coordinator"):
+        with pytest.raises(InputError, match="at least one coordinator"):
             change()
     joined(accounts, "ada")
     accounts.set_role("ada", "coordinator")
     accounts.set_closed("cora", True)
-    assert [(one.name, one.role, one.state) for one in accounts.everybody()] == [
+    assert [(one.name, one.role, one.state) for one in accounts.list_all()] == [
         ("ada", "coordinator", "open"),
         ("cora", "coordinator", "closed"),
     ]
 
 
 def test_another_password_ends_all_sessions(accounts: Accounts) -> None:
-    session = accounts.begin(joined(accounts, "ada"))
+    session = accounts.start_session(joined(accounts, "ada"))
     accounts.change_password("ada", "battery staple")
-    assert accounts.user(session) is None
-    assert accounts.check("ada", "battery staple") is not None
+    assert accounts.find_user(session) is None
+    assert accounts.authenticate("ada", "battery staple") is not None
 
 
 def test_no_secret_stands_in_the_database(tmp_path: Path) -> None:
     with open_log(tmp_path / "log.db") as log:
         accounts = Accounts(log.database, QUICK)
-        secrets = [accounts.invite("grace"), accounts.begin(joined(accounts, "ada")), PASSWORD]
+        secrets = [accounts.invite("grace"), accounts.start_session(joined(accounts, "ada")), PASSWORD]
     content = b"".join(file.read_bytes() for file in tmp_path.iterdir())
     assert b"scrypt$" in content
     for secret in secrets:
@@ -141,7 +141,7 @@ def test_no_secret_stands_in_the_database(tmp_path: Path) -> None:
 
 def test_the_key_is_made_once_for_all(place: str) -> None:
     databases = [open_database(place) for _ in range(2)]
-    assert kept_key(databases[0]) == kept_key(databases[1]) and len(kept_key(databases[0])) == 32
+    assert load_token_key(databases[0]) == load_token_key(databases[1]) and len(load_token_key(databases[0])) == 32
     for one in databases:
         one.close()
 
@@ -154,33 +154,33 @@ def test_names_that_are_none_are_refused(accounts: Accounts, name: str) -> None:
 
 def test_passwords_are_hashed_with_the_parameters_of_today() -> None:
     assert Cost() == Cost(15, 8, 3)  # OWASP, for 32 MB
-    kept = [hashed(PASSWORD) for _ in range(2)]
-    assert kept[0] != kept[1]  # each with its salt
-    assert is_right(PASSWORD, kept[0]) and not is_right(PASSWORD + " ", kept[0])
+    hashes = [hash_password(PASSWORD) for _ in range(2)]
+    assert hashes[0] != hashes[1]  # each with its salt
+    assert verify_password(PASSWORD, hashes[0]) and not verify_password(PASSWORD + " ", hashes[0])
 
 
 def test_the_same_password_typed_in_two_ways_is_the_same() -> None:
-    assert is_right("cafe\u0301 crème", hashed("caf\u00e9 crème", QUICK))
+    assert verify_password("cafe\u0301 crème", hash_password("caf\u00e9 crème", QUICK))
 
 
 @pytest.mark.parametrize("password", ["short", "aaaaaaaaaaaa", "adalovelace", "x" * 1001])
 def test_passwords_that_are_easy_to_guess_are_refused(password: str) -> None:
     with pytest.raises(InputError):
-        checked(password, "AdaLovelace")
+        check_password(password, "AdaLovelace")
 
 
-def test_patience_forgets() -> None:
+def test_rate_limits_forget() -> None:
     clock = Clock()
-    patience = Patience(1, 60, clock)
-    assert [patience.wait("a"), patience.wait("a")] == [0, 60]
+    limiter = RateLimiter(1, 60, clock)
+    assert [limiter.attempt("a"), limiter.attempt("a")] == [0, 60]
     clock.now += 61
-    assert patience.wait("a") == 0
-    patience.forgive("a")
-    assert patience.wait("a") == 0
+    assert limiter.attempt("a") == 0
+    limiter.reset("a")
+    assert limiter.attempt("a") == 0
     for i in range(20_000):
         clock.now += 1
-        patience.wait(str(i))
-    assert len(patience._times) < 10_100
+        limiter.attempt(str(i))
+    assert len(limiter._times) < 10_100
 
 
 # By the pages
@@ -196,7 +196,7 @@ def test_somebody_who_is_invited_chooses_a_password_and_is_in(app: Any) -> None:
     kay = client_of(app)
     token = token_in(kay.get("/invitation").text)
     wrong = {"csrf": token, "secret": link, "password": "one password", "again": "another one"}
-    assert "differ" in kay.post("/invitation", data=wrong).text
+    assert "do not match" in kay.post("/invitation", data=wrong).text
     right = wrong | {"again": "one password"}
     assert kay.post("/invitation", data=right, follow_redirects=False).status_code == 303
     assert kay.get("/api/session").json()["name"] == "kay"
@@ -213,7 +213,7 @@ def test_people_change_their_passwords(app: Any) -> None:
         "password": "battery staple",
         "again": "battery staple",
     }
-    assert "old password is wrong" in ada.post("/account", data=given).text
+    assert "current password is wrong" in ada.post("/account", data=given).text
     answer = ada.post("/account", data=given | {"old": PASSWORD}, follow_redirects=False)
     assert answer.status_code == 303 and ada.get("/api/session").status_code == 200
     assert sign_in(client_of(app), "ada", "battery staple").status_code == 303
@@ -229,7 +229,7 @@ def test_a_coordinator_changes_roles_and_closes_accounts(app: Any) -> None:
     cora.post("/people/change", data=token | {"name": "ada", "what": "close"})
     assert ada.get("/api/session").status_code == 401
     answer = cora.post("/people/change", data=token | {"name": "cora", "what": "close"})
-    assert answer.status_code == 400 and "must be a coordinator" in answer.text
+    assert answer.status_code == 400 and "at least one coordinator" in answer.text
 
 
 def test_right_passwords_and_good_invitations_are_not_counted(app: Any, accounts: Accounts) -> None:

@@ -14,7 +14,7 @@ from cranfield.annotation.events import derived_key
 from cranfield.experiment.workspace import open_workspace
 from cranfield.workbench.accounts import Accounts
 from cranfield.workbench.app import make_app
-from tests.workbench.conftest import PAIRS, PASSWORD, QUICK, judge_all, make_folder, room_in, signed_in
+from tests.workbench.conftest import PAIRS, PASSWORD, QUICK, judge_all, make_folder, open_service, signed_in
 
 # words that stand for what must not be seen: a run's name, its tag, scores, notes and names of others
 RUN, SCORE, OTHER, NOTE, COORDINATOR = "zebrarun", "17.2501", "mallory", "xylophone", "cordelia"
@@ -34,16 +34,16 @@ def ada(tmp_path: Path) -> Any:
     (folder / "a.run").write_text("".join(lines))
     (folder / "gold.qrels").write_text("1 0 d10 3\n2 0 d11 0\n")
     (folder / "pool.provenance.jsonl").write_text(json.dumps({"provenance": {"runs": [RUN]}}) + "\n")
-    room = room_in(folder)
-    mallory = Desk(room.log, OTHER)
+    service = open_service(folder)
+    mallory = Desk(service.log, OTHER)
     item = mallory.next()
     while item is not None:
         item = mallory.save("judge", item.query, item.place, 3, note=NOTE).next or mallory.next()
-    accounts = Accounts(room.log.database, QUICK)
+    accounts = Accounts(service.log.database, QUICK)
     for name, role in ((COORDINATOR, "coordinator"), ("ada", "assessor")):
         accounts.accept(accounts.invite(name, role), PASSWORD)
-    yield signed_in(make_app(open_workspace(folder), room=room, accounts=accounts), "ada")
-    room.close()
+    yield signed_in(make_app(open_workspace(folder), judging=service, accounts=accounts), "ada")
+    service.close()
 
 
 def everything(client: Any) -> list[tuple[str, Any]]:
@@ -101,7 +101,7 @@ def test_nobody_judges_in_the_name_of_another(ada: Any) -> None:
     item = ada.post("/api/judging/next", json={"assessor": OTHER}).json()["item"]
     given = {"kind": "judge", "query": item["query"], "place": item["place"], "grade": 0, "assessor": OTHER}
     ada.post("/api/judging/save", json=given)
-    log = ada.app.state.site.room.log
+    log = ada.app.state.workbench.judging.log
     assert [event.assessor for event in log.events()][-1] == "ada"
 
 
@@ -111,7 +111,7 @@ def test_nobody_undoes_what_another_did(ada: Any) -> None:
 
 @pytest.mark.parametrize("kind", ["judge", "note", "skip", "cannot"])
 def test_a_key_of_another_is_answered_as_any_that_nobody_used(ada: Any, kind: str) -> None:
-    log = ada.app.state.site.room.log
+    log = ada.app.state.workbench.judging.log
     theirs = next(event for event in log.events() if event.assessor == OTHER)
     item = ada.post("/api/judging/next", json={}).json()["item"]
     more = {"grade": 0} if kind == "judge" else {"note": "n"}
@@ -127,7 +127,7 @@ def test_a_key_of_another_is_answered_as_any_that_nobody_used(ada: Any, kind: st
 
 def test_nobody_learns_by_keys_what_qrels_that_were_imported_say(ada: Any, tmp_path: Path) -> None:
     (tmp_path / "nist.qrels").write_text("1 0 d1 2\n")
-    import_judgments(ada.app.state.site.room.log, tmp_path / "nist.qrels", "nist")
+    import_judgments(ada.app.state.workbench.judging.log, tmp_path / "nist.qrels", "nist")
     item = ada.post("/api/judging/next", json={}).json()["item"]
     given = {"kind": "note", "query": item["query"], "place": item["place"], "note": ""}
     keys = [derived_key("qrels", "nist", "1", "d1", str(grade)) for grade in range(4)]

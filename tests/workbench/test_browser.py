@@ -15,7 +15,7 @@ from cranfield.experiment.workspace import open_workspace
 from cranfield.lab.index import build
 from cranfield.workbench.accounts import Accounts
 from cranfield.workbench.app import make_app
-from tests.workbench.conftest import EVIL, PASSWORD, QUICK, make_folder, room_in, serving
+from tests.workbench.conftest import EVIL, PASSWORD, QUICK, make_folder, open_service, serving
 
 
 @contextmanager
@@ -78,17 +78,17 @@ def signed_in(page: Any, address: str, name: str) -> None:
     page.wait_for_url(lambda url: "sign-in" not in url)
 
 
-def events(room: Any) -> list[tuple[str, str | None, float | None]]:
-    return [(event.kind, event.doc, event.grade) for event in room.log.events()]
+def events(service: Any) -> list[tuple[str, str | None, float | None]]:
+    return [(event.kind, event.doc, event.grade) for event in service.log.events()]
 
 
 def test_a_person_judges_by_keyboard_undoes_reloads_and_goes_on_in_the_same_order(
-    chromium: Any, folder: Path, room: Any
+    chromium: Any, folder: Path, service: Any
 ) -> None:
-    app = make_app(open_workspace(folder), room=room, alone="ada", explores=False)
+    app = make_app(open_workspace(folder), judging=service, local_user="ada", with_explore=False)
     with serving(app) as address, tab(chromium) as page:
         opened(page, address)
-        order = [f"Title {room.desk('ada').at('1', place).doc[1:]}" for place in range(1, 7)]
+        order = [f"Title {service.desk('ada').at('1', place).doc[1:]}" for place in range(1, 7)]
         assert heading(page) == order[0]
         assert "How do I mend a flat tyre?" in page.locator(".topic").inner_text()
         assert "Repair is relevant." in page.locator(".topic").inner_text()
@@ -121,8 +121,8 @@ def test_a_person_judges_by_keyboard_undoes_reloads_and_goes_on_in_the_same_orde
         press(page, "1")
         page.wait_for_function("() => document.querySelector('.topic').textContent.includes('squeal')")
         assert "This topic is done" in page.locator(".said").inner_text()
-        assert room.desk("ada").topics()[0].left == 0
-    grades = [room.desk("ada").at("1", place) for place in range(1, 7)]
+        assert service.desk("ada").topics()[0].left == 0
+    grades = [service.desk("ada").at("1", place) for place in range(1, 7)]
     assert [(item.kind, item.grade) for item in grades] == [
         ("judge", 2),
         ("judge", 3),
@@ -131,16 +131,18 @@ def test_a_person_judges_by_keyboard_undoes_reloads_and_goes_on_in_the_same_orde
         ("judge", 0),
         ("judge", 1),
     ]
-    assert {event.method for event in room.log.events()} == {"key"}
-    assert all(event.active_ms is not None and event.shown_at for event in room.log.events())
-    assert "Title" and len(export_qrels(room.log).qrels) == 5
+    assert {event.method for event in service.log.events()} == {"key"}
+    assert all(event.active_ms is not None and event.shown_at for event in service.log.events())
+    assert "Title" and len(export_qrels(service.log).qrels) == 5
 
 
-def test_highlighting_finding_guidelines_help_and_topics_are_a_key_away(chromium: Any, folder: Path, room: Any) -> None:
+def test_highlighting_finding_guidelines_help_and_topics_are_a_key_away(
+    chromium: Any, folder: Path, service: Any
+) -> None:
     from dataclasses import replace
 
-    room.log.set_up(replace(room.log.settings, guidelines="Judge as if you had a puncture."))
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    service.log.set_up(replace(service.log.settings, guidelines="Judge as if you had a puncture."))
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         assert page.locator("#document.marked").count() == 1
         page.keyboard.press("h")
@@ -161,11 +163,11 @@ def test_highlighting_finding_guidelines_help_and_topics_are_a_key_away(chromium
         page.keyboard.press("Escape")
         page.keyboard.press("t")
         page.wait_for_function("() => document.querySelector('.topic').textContent.includes('squeal')")
-        assert list(room.log.events()) == []
+        assert list(service.log.events()) == []
 
 
-def test_a_page_can_be_used_with_a_screen_reader(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+def test_a_page_can_be_used_with_a_screen_reader(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         tree = page.locator("body").aria_snapshot()
         for part in ("complementary", "main", 'group "Grades"', "status", 'heading "Title', "button"):
@@ -198,9 +200,9 @@ def tree_of(page: Any) -> list[tuple[str, str]]:
 
 
 def test_landmarks_labels_and_what_was_saved_are_in_the_accessibility_tree(
-    chromium: Any, folder: Path, room: Any
+    chromium: Any, folder: Path, service: Any
 ) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         tree = tree_of(page)
         for landmark in (
@@ -229,8 +231,8 @@ def test_landmarks_labels_and_what_was_saved_are_in_the_accessibility_tree(
             assert page.evaluate("document.activeElement.tagName") == "H1"
 
 
-def test_the_order_of_focus_is_topic_document_grades_acts(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+def test_the_order_of_focus_is_topic_document_grades_acts(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         where = (
             "(() => { const at = document.activeElement; const part = at.closest('.skip-link, .top, .topic, .document,"
@@ -266,9 +268,9 @@ LONG = [
 def test_on_a_phone_long_grades_wrap_and_nothing_is_covered(chromium: Any, tmp_path: Path, n: int, width: int) -> None:
     grades = "".join(f"[[judging.grades]]\nvalue = {v}\nlabel = '{a}'\ndefinition = '{b}'\n" for v, a, b in LONG[:n])
     documents = [{"id": "d0", "title": "Long", "text": "Mending tyres. " * 300 + "THE END"}]
-    room = room_in(make_folder(tmp_path / "w", grades, {"1": ["d0"]}, documents))
+    service = open_service(make_folder(tmp_path / "w", grades, {"1": ["d0"]}, documents))
     phone = {"viewport": {"width": width, "height": 844}, "has_touch": True, "is_mobile": True}
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, **phone) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, **phone) as page:
         opened(page, address)
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         for share in (0.36, 0.52) if width == 390 else (0.5, 0.6):  # of the screen, as it is and with everything
@@ -303,7 +305,7 @@ def test_on_a_phone_long_grades_wrap_and_nothing_is_covered(chromium: Any, tmp_p
         page.wait_for_selector("mark.found.here")
         hit, bar = page.locator("mark.found.here").bounding_box(), page.locator(".find input").bounding_box()
         assert 0 <= bar["y"] and bar["y"] + bar["height"] <= hit["y"] <= page.locator(".bottom").bounding_box()["y"]
-    room.close()
+    service.close()
 
 
 TYRES = [
@@ -328,13 +330,13 @@ MENDING = [
 @contextmanager
 def on_a_screen(chromium: Any, tmp_path: Path, width: int, height: int, **given: Any) -> Iterator[Any]:
     """A document of usual length on the judging page, on a screen of some size; of phones, if it is a small one."""
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["LA010189-0001"]}, documents=TYRES, topics=MENDING))
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["LA010189-0001"]}, documents=TYRES, topics=MENDING))
     is_phone = min(width, height) < 500
     size = {"viewport": {"width": width, "height": height}, "has_touch": is_phone, "is_mobile": is_phone}
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, **size, **given) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, **size, **given) as page:
         opened(page, address)
         yield page
-    room.close()
+    service.close()
 
 
 @pytest.mark.parametrize("size", [(320, 568), (667, 375), (844, 390), (360, 640), (390, 844), (1366, 640)])
@@ -392,10 +394,10 @@ def test_a_topic_that_is_cut_short_says_so_and_is_a_tap_away(
         assert page.locator(".topic").bounding_box()["height"] == before
 
 
-def test_a_topic_that_fits_says_nothing_of_more(chromium: Any, folder: Path, room: Any) -> None:
+def test_a_topic_that_fits_says_nothing_of_more(chromium: Any, folder: Path, service: Any) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
     for given in (phone, {}):
-        with serving(make_app(room=room, alone="ada")) as address, tab(chromium, **given) as page:
+        with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, **given) as page:
             opened(page, address)
             assert page.locator(".topic .unfolds").is_hidden() and page.locator(".topic.cut").count() == 0
 
@@ -403,8 +405,8 @@ def test_a_topic_that_fits_says_nothing_of_more(chromium: Any, folder: Path, roo
 def test_texts_run_as_their_script_does_and_words_without_spaces_are_marked(chromium: Any, tmp_path: Path) -> None:
     documents = [{"id": "d", "title": "دراجة", "text": "إصلاح الإطار\n我的自行车坏了，修理轮胎。C言語 tyre"}]
     topics = [{"id": "1", "title": "自行车轮胎修理 دراجة", "description": "إصلاح", "narrative": "Repair."}]
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["d"]}, documents=documents, topics=topics))
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["d"]}, documents=documents, topics=topics))
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         assert page.locator("mark.word").all_inner_texts() == ["دراجة", "自行车", "修理", "轮胎"]
         texts = page.locator("#document h1, .text, .topic p").all()
@@ -417,12 +419,12 @@ def test_texts_run_as_their_script_does_and_words_without_spaces_are_marked(chro
         ]  # topic: description, narrative, id; document
         page.goto(f"{address}/progress")
         assert page.locator("#topics td[dir=auto]").inner_text().endswith("دراجة")
-    room.close()
+    service.close()
 
 
-def test_by_touch_on_a_phone(chromium: Any, folder: Path, room: Any) -> None:
+def test_by_touch_on_a_phone(chromium: Any, folder: Path, service: Any) -> None:
     phone = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, **phone) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, **phone) as page:
         opened(page, address)
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
         button = page.locator('button[data-grade="2"]')
@@ -437,15 +439,15 @@ def test_by_touch_on_a_phone(chromium: Any, folder: Path, room: Any) -> None:
         for path in ("/progress", "/plan", "/adjudicate", "/export"):
             page.goto(address + path)
             assert page.evaluate("document.documentElement.scrollWidth") <= 390, path
-    assert [event.method for event in room.log.events()] == ["touch", "touch"]
+    assert [event.method for event in service.log.events()] == ["touch", "touch"]
 
 
 def test_two_assessors_overlap_disagree_are_adjudicated_and_exported(chromium: Any, tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "w", "overlap = 1.0", {"1": ["d0", "d1", "d2"]})
-    room = room_in(folder)
-    accounts = Accounts(room.log.database, QUICK)
+    service = open_service(folder)
+    accounts = Accounts(service.log.database, QUICK)
     accounts.accept(accounts.invite("cora", "coordinator"), PASSWORD)
-    app = make_app(open_workspace(folder), room=room, accounts=accounts, explores=False)
+    app = make_app(open_workspace(folder), judging=service, accounts=accounts, with_explore=False)
     with serving(app) as address:
         with tab(chromium) as cora:
             signed_in(cora, address, "cora")
@@ -495,13 +497,13 @@ def test_two_assessors_overlap_disagree_are_adjudicated_and_exported(chromium: A
                 cora.click("text=Qrels, four columns")
             rows = Path(coming.value.path()).read_text().splitlines()
             assert sorted(rows) == ["1 0 d0 2", "1 0 d1 1", "1 0 d2 2"]
-    room.close()
+    service.close()
 
 
 def test_nobody_is_told_that_all_is_judged_while_others_hold_some_of_it(chromium: Any, tmp_path: Path) -> None:
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["d0", "d1"]}))
-    held = room.desk("grace").next().doc
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["d0", "d1"]}))
+    held = service.desk("grace").next().doc
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         assert page.locator("#document .id").inner_text() != held
         page.keyboard.press("1")
@@ -511,17 +513,17 @@ def test_nobody_is_told_that_all_is_judged_while_others_hold_some_of_it(chromium
         assert page.locator(".said").inner_text() == said and page.locator("button[data-grade]").first.is_disabled()
         page.click("text=Look again")
         page.wait_for_selector("text=Nothing has come back yet.")
-        room.desk("grace").leave()
+        service.desk("grace").leave()
         page.click("text=Look again")
         page.wait_for_selector("#document .id")
         assert page.locator("#document .id").inner_text() == held
         page.keyboard.press("2")
         page.wait_for_selector("text=Everything that is yours to judge is judged.")
-    room.close()
+    service.close()
 
 
-def test_a_lost_connection_loses_nothing_and_doubles_nothing(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+def test_a_lost_connection_loses_nothing_and_doubles_nothing(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         press(page, "1")
         fetched_ahead(page)
@@ -529,16 +531,16 @@ def test_a_lost_connection_loses_nothing_and_doubles_nothing(chromium: Any, fold
         press(page, "2")
         press(page, "3")
         assert "2 acts wait" in page.locator(".said").inner_text()
-        assert len(events(room)) == 1
+        assert len(events(service)) == 1
         page.context.set_offline(False)
         page.wait_for_function("() => document.querySelector('.said').textContent.includes('everything is saved')")
-        assert [grade for _, _, grade in events(room)] == [1, 2, 3]
+        assert [grade for _, _, grade in events(service)] == [1, 2, 3]
         assert progress(page) == "Document 4 of 6, 3 left"
         page.wrong.clear()  # the browser notes what it could not reach
 
 
-def test_an_answer_that_is_lost_is_asked_for_again_with_the_same_key(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
+def test_an_answer_that_is_lost_is_asked_for_again_with_the_same_key(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         lost = []
 
@@ -552,12 +554,12 @@ def test_an_answer_that_is_lost_is_asked_for_again_with_the_same_key(chromium: A
         page.keyboard.press("2")
         page.wait_for_function("() => document.querySelector('.said').textContent.includes('everything is saved')")
         assert lost == [1]
-        assert [kind for kind, _, _ in events(room)] == ["judge"]
+        assert [kind for kind, _, _ in events(service)] == ["judge"]
         page.wrong.clear()
 
 
-def test_what_waits_is_sent_when_the_page_is_opened_again(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
+def test_what_waits_is_sent_when_the_page_is_opened_again(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         page.route("**/api/judging/**", lambda route: route.abort())
         page.keyboard.press("3")
@@ -567,12 +569,12 @@ def test_what_waits_is_sent_when_the_page_is_opened_again(chromium: Any, folder:
         page.reload()  # as after the browser was closed
         page.wait_for_selector("#document h1")
         page.wait_for_function("() => document.getElementById('progress').textContent.includes('5 left')")
-        assert [grade for _, _, grade in events(room)] == [3]
+        assert [grade for _, _, grade in events(service)] == [3]
         page.wrong.clear()
 
 
-def test_two_tabs_lose_nothing(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+def test_two_tabs_lose_nothing(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         other = page.context.new_page()
         opened(other, address)
@@ -580,14 +582,14 @@ def test_two_tabs_lose_nothing(chromium: Any, folder: Path, room: Any) -> None:
         press(page, "1")
         press(other, "2")  # the same document, a moment later: the last word counts
         press(page, "3")
-    assert [grade for _, _, grade in events(room)] == [1, 2, 3]
-    first = room.desk("ada").at("1", 1)
+    assert [grade for _, _, grade in events(service)] == [1, 2, 3]
+    first = service.desk("ada").at("1", 1)
     assert first.grade == 2
 
 
 def test_a_document_that_is_a_page_is_shown_in_a_frame_that_can_do_nothing(chromium: Any, tmp_path: Path) -> None:
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["page"]}))
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["page"]}))
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         page.keyboard.press("p")
         frame = page.frame_locator("iframe.page")
@@ -596,16 +598,16 @@ def test_a_document_that_is_a_page_is_shown_in_a_frame_that_can_do_nothing(chrom
         assert page.evaluate("window.hit") is None
         colour = frame.locator("body").evaluate("body => getComputedStyle(body).maxWidth")
         assert colour != "none"  # our style is let in, and no other
-    room.close()
+    service.close()
 
 
 def test_texts_ids_and_notes_run_no_script(chromium: Any, tmp_path: Path) -> None:
     documents = [{"id": EVIL, "title": EVIL, "text": EVIL, "url": EVIL}]
     topics = [{"id": EVIL, "title": EVIL, "description": EVIL, "narrative": EVIL}]
-    room = room_in(make_folder(tmp_path / "w", "judgments = 2", {EVIL: [EVIL]}, documents, topics))
-    room.desk("grace" + EVIL).next()
-    room.desk("grace" + EVIL).save("judge", EVIL, 1, 3, note=EVIL)
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    service = open_service(make_folder(tmp_path / "w", "judgments = 2", {EVIL: [EVIL]}, documents, topics))
+    service.desk("grace" + EVIL).next()
+    service.desk("grace" + EVIL).save("judge", EVIL, 1, 3, note=EVIL)
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         assert heading(page) == EVIL
         page.keyboard.press("n")
@@ -619,14 +621,14 @@ def test_texts_ids_and_notes_run_no_script(chromium: Any, tmp_path: Path) -> Non
             page.goto(address + path)
             assert page.evaluate("window.hit") is None, path
             assert page.locator("main img, main svg").count() == 0
-    room.close()
+    service.close()
 
 
 def test_a_judge_searches_for_more_by_the_page(chromium: Any, folder: Path) -> None:
     workspace = open_workspace(folder)
     build(workspace.documents(workspace.collections[0])).save(folder / "index")
-    room = room_in(folder)
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    service = open_service(folder)
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         page.keyboard.press("e")
         page.keyboard.type("title 11")
@@ -634,13 +636,13 @@ def test_a_judge_searches_for_more_by_the_page(chromium: Any, folder: Path) -> N
         page.click("dialog li button >> nth=0")
         page.wait_for_function("() => document.querySelector('#document h1').textContent === 'Title 11'")
         press(page, "3")
-    assert [kind for kind, _, _ in events(room)] == ["search", "found", "judge"]
-    room.close()
+    assert [kind for kind, _, _ in events(service)] == ["search", "found", "judge"]
+    service.close()
 
 
-def test_a_file_is_imported_by_the_page(chromium: Any, folder: Path, room: Any, tmp_path: Path) -> None:
+def test_a_file_is_imported_by_the_page(chromium: Any, folder: Path, service: Any, tmp_path: Path) -> None:
     (tmp_path / "old.qrels").write_text("1 0 d0 2\n1 0 d1 0\n")
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         page.goto(f"{address}/export")
         page.set_input_files("#file", tmp_path / "old.qrels")
         page.click("text=Import >> nth=-1")
@@ -649,12 +651,12 @@ def test_a_file_is_imported_by_the_page(chromium: Any, folder: Path, room: Any, 
         page.fill("#assessor", "nist")
         page.click("#import button")
         page.wait_for_selector("text=2 of them new")
-    assert len(room.log.judgments()) == 2
+    assert len(service.log.judgments()) == 2
 
 
 @pytest.mark.parametrize("path", ["/progress", "/plan", "/adjudicate", "/export"])
-def test_every_page_has_one_heading_a_title_and_labels(chromium: Any, folder: Path, room: Any, path: str) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+def test_every_page_has_one_heading_a_title_and_labels(chromium: Any, folder: Path, service: Any, path: str) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         page.goto(address + path)
         assert page.locator("h1").count() == 1
         assert page.title()
@@ -700,16 +702,16 @@ def test_pages_of_accounts_and_coordinators_have_landmarks_and_labels_at_any_siz
             assert covered == 0, path
 
 
-def test_progress_is_kept_up_to_date_and_stays_sorted(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+def test_progress_is_kept_up_to_date_and_stays_sorted(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         page.clock.install()
         page.goto(f"{address}/progress")
         page.click("#topics th button >> nth=2")  # by pairs
         page.click("#topics th button >> nth=2")
         rows = "#topics tbody th"
         assert page.locator(rows).all_inner_texts() == ["2", "1"]
-        item = room.desk("grace").next()
-        room.desk("grace").save("judge", item.query, item.place, 1)
+        item = service.desk("grace").next()
+        service.desk("grace").save("judge", item.query, item.place, 1)
         page.clock.fast_forward(11_000)
         page.wait_for_selector("text=1 of 9 pairs judged")
         assert page.locator(rows).all_inner_texts() == ["2", "1"]

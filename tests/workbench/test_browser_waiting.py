@@ -11,7 +11,7 @@ import pytest
 from cranfield.annotation import import_judgments
 from cranfield.workbench.accounts import Accounts
 from cranfield.workbench.app import make_app
-from tests.workbench.conftest import PASSWORD, QUICK, make_folder, room_in, serving
+from tests.workbench.conftest import PASSWORD, QUICK, make_folder, open_service, serving
 from tests.workbench.test_browser import fetched_ahead, heading, opened, press, progress, signed_in, tab
 
 SAVE = "**/api/judging/save"
@@ -30,8 +30,8 @@ class Switch:
         await self.app(scope, receive, send)
 
 
-def judged(room: Any) -> list[tuple[str, str | None, float | None]]:
-    return [(event.assessor, event.doc, event.grade) for event in room.log.events() if event.kind == "judge"]
+def judged(service: Any) -> list[tuple[str, str | None, float | None]]:
+    return [(event.assessor, event.doc, event.grade) for event in service.log.events() if event.kind == "judge"]
 
 
 def shown_doc(page: Any) -> str:
@@ -59,9 +59,11 @@ def judge_offline(page: Any, keys: str) -> list[tuple[str, float]]:
 
 def test_a_grade_goes_to_the_document_on_the_screen_however_long_it_is(chromium: Any, tmp_path: Path) -> None:
     long = {"id": "long", "title": "Long", "text": ("tyre tyre lorem ipsum " * 90_000)[:2_000_000]}
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["d0", "d1", "long", "d2", "d3"]}, documents=[*MANY, long]))
+    service = open_service(
+        make_folder(tmp_path / "w", pairs={"1": ["d0", "d1", "long", "d2", "d3"]}, documents=[*MANY, long])
+    )
     meant = []
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         for grade in (0, 1, 2, 3, 0):
             meant.append(("ada", shown_doc(page), float(grade)))
@@ -73,13 +75,13 @@ def test_a_grade_goes_to_the_document_on_the_screen_however_long_it_is(chromium:
                 strips.last.locator("mark.word").last.wait_for()  # marked when it comes near
             press(page, str(grade))
         assert heading(page) == "Nothing left here"
-    assert judged(room) == meant and {doc for _, doc, _ in meant} == {"d0", "d1", "d2", "d3", "long"}
-    room.close()
+    assert judged(service) == meant and {doc for _, doc, _ in meant} == {"d0", "d1", "d2", "d3", "long"}
+    service.close()
 
 
 def test_a_document_that_cannot_be_drawn_is_named_and_nothing_else_is_judged(chromium: Any, tmp_path: Path) -> None:
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["d0", "d1", "d2"]}, documents=MANY))
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["d0", "d1", "d2"]}, documents=MANY))
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         before = shown_doc(page)
         page.evaluate("document.createElement = (make => (name, ...more) => {"
@@ -90,8 +92,8 @@ def test_a_document_that_cannot_be_drawn_is_named_and_nothing_else_is_judged(chr
         second = heading(page)  # its id: nothing of the document before is left
         press(page, "x")
     assert before != second
-    assert [(event.kind, event.doc) for event in room.log.events()] == [("judge", before), ("cannot", second)]
-    room.close()
+    assert [(event.kind, event.doc) for event in service.log.events()] == [("judge", before), ("cannot", second)]
+    service.close()
 
 
 WORDS = "the quick brown fox jumps over the lazy dog and then it repairs a puncture with patches and glue".split()
@@ -100,13 +102,13 @@ WORDS = "the quick brown fox jumps over the lazy dog and then it repairs a punct
 def test_finding_in_two_million_characters_takes_no_time(chromium: Any, tmp_path: Path) -> None:
     text = " ".join(WORDS[(7 * i + i // 11) % len(WORDS)] for i in range(400_000))[:2_000_000]
     long = {"id": "long", "title": "The end of the long one", "text": text + " İSTANBUL finis"}
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["long"]}, documents=[long]))
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["long"]}, documents=[long]))
     timed = (
         "word => { const field = document.querySelector('.find input'); field.value = word; const start ="
         " performance.now(); field.dispatchEvent(new Event('input')); document.body.offsetHeight;"
         " return performance.now() - start; }"
     )
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         page.keyboard.press("/")
         whole = f"{long['title']} {long['text']}".lower()
@@ -129,13 +131,13 @@ def test_finding_in_two_million_characters_takes_no_time(chromium: Any, tmp_path
         page.keyboard.press("Escape")
         assert page.locator("mark.found").count() == 0
         assert page.locator("#document .text").evaluate("text => text.textContent") == long["text"]
-    room.close()
+    service.close()
 
 
 def test_what_is_sought_is_found_across_pieces_and_over_words_of_the_topic(chromium: Any, tmp_path: Path) -> None:
     text = "x" * 19_990 + " flat tyres are mended " + "y" * 30_000 + " 😀 flat tyres"
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["d"]}, documents=[{"id": "d", "text": text}]))
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["d"]}, documents=[{"id": "d", "text": text}]))
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         assert page.locator("#document .strip").count() > 1
         page.keyboard.press("/")
@@ -145,14 +147,14 @@ def test_what_is_sought_is_found_across_pieces_and_over_words_of_the_topic(chrom
         page.keyboard.press("Enter")
         assert "".join(page.locator("mark.here").all_inner_texts()) == "flat tyres"
         assert page.locator("#document .text").evaluate("text => text.textContent") == text
-    room.close()
+    service.close()
 
 
 def test_white_space_in_what_is_sought_stands_for_any(chromium: Any, tmp_path: Path) -> None:
     text = "A flat\ntyre over a line. A flat tyre.\nA flat \t\n  TYRE and a (flat) tyre+ of flattyres"
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["d"]}, documents=[{"id": "d", "text": text}]))
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["d"]}, documents=[{"id": "d", "text": text}]))
     count = "[...document.querySelectorAll('mark.found')].map(mark => mark.textContent)"
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         page.keyboard.press("/")
         for sought, expected in (
@@ -173,33 +175,33 @@ def test_white_space_in_what_is_sought_stands_for_any(chromium: Any, tmp_path: P
             assert page.locator(".find .quiet").inner_text() == f"{n} of 3"
             assert page.locator("mark.here").count() == 1
         assert page.locator("#document .text").evaluate("text => text.textContent") == text
-    room.close()
+    service.close()
 
 
 def test_white_space_by_the_million_is_sought_through_in_no_time(chromium: Any, tmp_path: Path) -> None:
     long = {"id": "long", "text": "flat" + " " * 1_000_000 + "flat" + " " * 999_000 + "tyre"}
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["long"]}, documents=[long]))
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["long"]}, documents=[long]))
     timed = (
         "word => { const field = document.querySelector('.find input'); field.value = word; const start ="
         " performance.now(); field.dispatchEvent(new Event('input')); return performance.now() - start; }"
     )
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         page.keyboard.press("/")
         for word, count in (("flat tyre", 1), (" tyre", 1), ("flat ", 2), ("flat flat", 1), ("tyre flat", 0), (" ", 2)):
             assert page.evaluate(timed, word) < 3_000, word
             assert page.locator(".find .quiet").inner_text() == f"{min(count, 1)} of {count}", word
-    room.close()
+    service.close()
 
 
 # Who judges, and which log
 
 
-def test_somebody_else_who_signs_in_judges_nothing_in_this_tab(chromium: Any, folder: Path, room: Any) -> None:
-    accounts = Accounts(room.log.database, QUICK)
+def test_somebody_else_who_signs_in_judges_nothing_in_this_tab(chromium: Any, folder: Path, service: Any) -> None:
+    accounts = Accounts(service.log.database, QUICK)
     for name, role in (("cora", "coordinator"), ("ada", "assessor"), ("grace", "assessor")):
         accounts.accept(accounts.invite(name, role), PASSWORD)
-    with serving(make_app(room=room, accounts=accounts)) as address, tab(chromium) as page:
+    with serving(make_app(judging=service, accounts=accounts)) as address, tab(chromium) as page:
         signed_in(page, address, "ada")
         opened(page, address)
         press(page, "1")
@@ -220,20 +222,20 @@ def test_somebody_else_who_signs_in_judges_nothing_in_this_tab(chromium: Any, fo
             assert shown_doc(page) == doc and "not saved yet" in page.locator(".mine").inner_text()
             page.keyboard.press("b")  # and nothing of grace's is shown here
             said(page, "This page is of somebody else: grace is signed in")
-            assert [who for who, _, _ in judged(room)] == ["ada"]
+            assert [who for who, _, _ in judged(service)] == ["ada"]
             opened(other, address)
             assert other.locator('[data-more="unsent"]').is_hidden()  # what waits for ada is nothing for grace
             press(other, "0")
         said(page, "everything is saved")  # by itself, as soon as she is back
         assert shown_doc(page) != doc
         page.wrong.clear()  # the browser notes what was refused
-    assert [(who, grade) for who, _, grade in judged(room)] == [("ada", 1), ("grace", 0), ("ada", 3)]
-    assert judged(room)[2][1] == doc
+    assert [(who, grade) for who, _, grade in judged(service)] == [("ada", 1), ("grace", 0), ("ada", 3)]
+    assert judged(service)[2][1] == doc
 
 
 def test_what_waits_goes_to_no_other_log(chromium: Any, tmp_path: Path) -> None:
     rooms = [
-        room_in(
+        open_service(
             make_folder(
                 tmp_path / name,
                 pairs={"1": [f"{name}{i}" for i in range(6)]},
@@ -242,7 +244,7 @@ def test_what_waits_goes_to_no_other_log(chromium: Any, tmp_path: Path) -> None:
         )
         for name in ("a", "b")
     ]
-    first, second = (make_app(room=room, alone="ada") for room in rooms)
+    first, second = (make_app(judging=service, local_user="ada") for service in rooms)
     switch = Switch(first)
     with serving(switch) as address, tab(chromium) as page:
         opened(page, address)
@@ -272,12 +274,12 @@ def test_what_waits_goes_to_no_other_log(chromium: Any, tmp_path: Path) -> None:
         assert page.locator('[data-more="unsent"]').is_hidden()
         page.wrong.clear()
     assert len(judged(rooms[0])) == 3 and len(judged(rooms[1])) == 1
-    for room in rooms:
-        room.close()
+    for service in rooms:
+        service.close()
 
 
-def room_place(room: Any, place: int) -> str:
-    return str(room.desk("ada").at("1", place).doc[1:])
+def room_place(service: Any, place: int) -> str:
+    return str(service.desk("ada").at("1", place).doc[1:])
 
 
 # What is refused
@@ -285,20 +287,22 @@ def room_place(room: Any, place: int) -> str:
 
 @pytest.mark.parametrize("status", [500, 503])
 def test_a_beginning_that_fails_is_tried_again_and_nobody_is_told_that_nothing_is_left(
-    chromium: Any, folder: Path, room: Any, status: int
+    chromium: Any, folder: Path, service: Any, status: int
 ) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, intercepts=True) as page:
         page.route("**/api/judging/next", lambda route: route.fulfill(**FULL | {"status": status}), times=2)
         page.goto(f"{address}/judge")
         said(page, "No connection" if status == 503 else "The disk is full")
         assert page.locator("#document h1").count() == 0
         said(page, "It works again")
-        assert shown_doc(page) == f"d{room_place(room, 1)}" and progress(page) == "Document 1 of 6, 6 left"
+        assert shown_doc(page) == f"d{room_place(service, 1)}" and progress(page) == "Document 1 of 6, 6 left"
         page.wrong.clear()
 
 
-def test_an_address_with_a_topic_that_is_not_there_names_those_that_are(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+def test_an_address_with_a_topic_that_is_not_there_names_those_that_are(
+    chromium: Any, folder: Path, service: Any
+) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         page.goto(f"{address}/judge?query=zzz")
         said(page, "there is nothing to judge for query 'zzz'; there is for '1', '2'.")
         assert progress(page) == "Document 1 of 6, 6 left"
@@ -308,9 +312,9 @@ def test_an_address_with_a_topic_that_is_not_there_names_those_that_are(chromium
 
 @pytest.mark.parametrize("status", [507, 500, 503, 429])
 def test_what_is_refused_for_now_waits_and_is_sent_without_a_key(
-    chromium: Any, folder: Path, room: Any, status: int
+    chromium: Any, folder: Path, service: Any, status: int
 ) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, intercepts=True) as page:
         page.clock.install()
         opened(page, address)
         meant = judge_offline(page, "123")
@@ -324,20 +328,20 @@ def test_what_is_refused_for_now_waits_and_is_sent_without_a_key(
         with page.expect_response(SAVE):  # what is said of a 503 has been said before
             page.context.set_offline(False)
         said(page, "No connection" if status == 503 else "The disk is full")
-        assert "3 acts wait" in page.locator(".said").inner_text() and judged(room) == []
+        assert "3 acts wait" in page.locator(".said").inner_text() and judged(service) == []
         assert page.locator('[data-more="unsent"]').inner_text() == "Not sent: 3"
         page.unroute(SAVE)
         page.clock.fast_forward(20_000)
         said(page, "everything is saved (3)")
-        assert refused and [(doc, grade) for _, doc, grade in judged(room)] == meant
+        assert refused and [(doc, grade) for _, doc, grade in judged(service)] == meant
         assert page.locator('[data-more="unsent"]').is_hidden()
         page.wrong.clear()
 
 
 def test_a_document_whose_grade_is_not_saved_stays_and_the_last_word_counts(
-    chromium: Any, folder: Path, room: Any
+    chromium: Any, folder: Path, service: Any
 ) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         doc, before = shown_doc(page), progress(page)
         page.route(SAVE, lambda route: route.fulfill(**FULL))
@@ -350,19 +354,19 @@ def test_a_document_whose_grade_is_not_saved_stays_and_the_last_word_counts(
         said(page, "everything is saved (1)")
         assert shown_doc(page) != doc
         page.wrong.clear()
-    assert judged(room) == [("ada", doc, 2.0)]
+    assert judged(service) == [("ada", doc, 2.0)]
 
 
 def test_what_is_refused_for_good_is_kept_in_sight_and_holds_up_nothing(
-    chromium: Any, folder: Path, room: Any, tmp_path: Path
+    chromium: Any, folder: Path, service: Any, tmp_path: Path
 ) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         meant = judge_offline(page, "123")
         page.route(SAVE, lambda route: route.fulfill(**GONE), times=1)
         page.context.set_offline(False)
         said(page, 'Sent: 2. Refused, and kept under "Not sent": 1.')
-        assert [(doc, grade) for _, doc, grade in judged(room)] == meant[1:]
+        assert [(doc, grade) for _, doc, grade in judged(service)] == meant[1:]
         page.reload()
         page.wait_for_selector("#document h1")
         page.wait_for_selector('[data-more="unsent"]:not([hidden])')
@@ -382,8 +386,8 @@ def test_what_is_refused_for_good_is_kept_in_sight_and_holds_up_nothing(
         page.wrong.clear()
 
 
-def test_an_act_that_is_refused_at_once_is_told_and_kept(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
+def test_an_act_that_is_refused_at_once_is_told_and_kept(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         doc = shown_doc(page)
         page.route(SAVE, lambda route: route.fulfill(**GONE), times=1)
@@ -393,11 +397,11 @@ def test_an_act_that_is_refused_at_once_is_told_and_kept(chromium: Any, folder: 
         press(page, "2")
         assert page.locator('[data-more="unsent"]').is_visible()
         page.wrong.clear()
-    assert judged(room) == [("ada", doc, 2.0)]
+    assert judged(service) == [("ada", doc, 2.0)]
 
 
-def test_an_undo_takes_back_what_it_was_meant_for_and_nothing_else(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
+def test_an_undo_takes_back_what_it_was_meant_for_and_nothing_else(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         press(page, "3")
         [(doc, _)] = judge_offline(page, "1")
@@ -407,11 +411,11 @@ def test_an_undo_takes_back_what_it_was_meant_for_and_nothing_else(chromium: Any
         page.context.set_offline(False)
         said(page, 'kept under "Not sent": 2')
         page.wrong.clear()
-    assert [event.kind for event in room.log.events()] == ["judge"]  # the first one stands
+    assert [event.kind for event in service.log.events()] == ["judge"]  # the first one stands
 
 
-def test_undo_without_a_connection_is_an_event_like_any_other(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium) as page:
+def test_undo_without_a_connection_is_an_event_like_any_other(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         meant = judge_offline(page, "12")
         for doc, _ in reversed(meant):
@@ -421,13 +425,13 @@ def test_undo_without_a_connection_is_an_event_like_any_other(chromium: Any, fol
         page.context.set_offline(False)
         said(page, "everything is saved (5)")
         page.wrong.clear()
-    kinds = [(event.kind, event.doc) for event in room.log.events()]
+    kinds = [(event.kind, event.doc) for event in service.log.events()]
     (first, _), (second, _) = meant
     assert kinds == [("judge", first), ("judge", second), ("undo", second), ("undo", first), ("judge", first)]
 
 
-def test_a_note_goes_to_the_document_it_was_written_for(chromium: Any, folder: Path, room: Any) -> None:
-    with serving(make_app(room=room, alone="ada")) as address, tab(chromium, intercepts=True) as page:
+def test_a_note_goes_to_the_document_it_was_written_for(chromium: Any, folder: Path, service: Any) -> None:
+    with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium, intercepts=True) as page:
         opened(page, address)
         doc = shown_doc(page)
         page.route(SAVE, lambda route: route.fulfill(**FULL))
@@ -442,4 +446,4 @@ def test_a_note_goes_to_the_document_it_was_written_for(chromium: Any, folder: P
         said(page, "Note saved.")
         assert page.locator(".mine").count() == 0
         page.wrong.clear()
-    assert [(event.kind, event.doc) for event in room.log.events()] == [("judge", doc), ("note", doc)]
+    assert [(event.kind, event.doc) for event in service.log.events()] == [("judge", doc), ("note", doc)]

@@ -20,17 +20,17 @@ from cranfield.annotation import Desk, JudgmentLog, Trace
 from cranfield.annotation.database import DatabaseBusy, open_database
 from cranfield.errors import InputError
 from cranfield.workbench.app import make_app
-from cranfield.workbench.connections import KEPT, MORE, Pooled, pooled
+from cranfield.workbench.connections import MAX_OVERFLOW, POOL_SIZE, ConnectionPool, use_pool
 from tests.annotation.conftest import place as place
 from tests.annotation.conftest import with_pairs
 from tests.lab import servers
 from tests.waiting import TIMEOUT, wait_until
-from tests.workbench.conftest import client_of, room_in, serving, with_token
+from tests.workbench.conftest import client_of, open_service, serving, with_token
 
 
 @contextmanager
 def log_of(
-    place: str, kept: int = 3, more: int = 2, patience: float = TIMEOUT
+    place: str, size: int = 3, overflow: int = 2, timeout: float = TIMEOUT
 ) -> Iterator[tuple[JudgmentLog, set[Any]]]:
     """A log with a pool, and the connections that are open."""
     database = open_database(place)
@@ -42,7 +42,7 @@ def log_of(
         return raw
 
     database.connect = counted  # type: ignore[method-assign]
-    log = JudgmentLog(pooled(database, kept, more, patience))
+    log = JudgmentLog(use_pool(database, size, overflow, timeout))
     try:
         yield log, is_open
     finally:
@@ -60,7 +60,7 @@ def answers(raw: Any) -> bool:
 
 
 def pool_of(log: JudgmentLog) -> Any:
-    assert isinstance(log.database.connections, Pooled)
+    assert isinstance(log.database.connections, ConnectionPool)
     return log.database.connections.pool
 
 
@@ -96,7 +96,7 @@ def test_many_threads_share_few_connections_and_lose_nothing(place: str) -> None
 
 
 def test_a_wait_for_a_connection_ends_in_a_sentence(place: str) -> None:
-    with log_of(place, kept=1, more=0, patience=0.05) as (log, _):
+    with log_of(place, size=1, overflow=0, timeout=0.05) as (log, _):
         name = log.name
         with log.database.reading(), pytest.raises(DatabaseBusy) as told:
             log.topics()
@@ -105,7 +105,7 @@ def test_a_wait_for_a_connection_ends_in_a_sentence(place: str) -> None:
 
 
 def test_a_connection_that_failed_is_not_used_again(place: str) -> None:
-    with log_of(place, kept=1, more=0) as (log, is_open):
+    with log_of(place, size=1, overflow=0) as (log, is_open):
         with_pairs(log, 1, 2)
 
         def broken(at: Any) -> None:
@@ -120,7 +120,7 @@ def test_a_connection_that_failed_is_not_used_again(place: str) -> None:
 
 
 def test_what_is_refused_costs_no_connection(place: str) -> None:
-    with log_of(place, kept=1, more=0) as (log, is_open):
+    with log_of(place, size=1, overflow=0) as (log, is_open):
         with_pairs(log, 1, 2)
         desk = Desk(log, "ada")
         item = desk.next("1")
@@ -134,7 +134,7 @@ def test_what_is_refused_costs_no_connection(place: str) -> None:
 
 
 def test_no_connection_comes_back_in_the_midst_of_a_transaction(place: str) -> None:
-    with log_of(place, kept=1, more=0) as (log, _):
+    with log_of(place, size=1, overflow=0) as (log, _):
         with_pairs(log, 1, 2)
         with log.database.connections.taken() as raw:
             raw.execute("BEGIN")
@@ -156,45 +156,45 @@ def test_what_is_in_use_when_a_pool_is_closed_ends_when_it_comes_back(place: str
         assert log.topics() == ("1",)  # and may be used again
 
 
-def test_a_workbench_has_a_pool(room: Any) -> None:
-    pool = room.log.database.connections.pool
-    assert (pool.size(), pool._max_overflow) == (KEPT, MORE)
+def test_a_workbench_has_a_pool(service: Any) -> None:
+    pool = service.log.database.connections.pool
+    assert (pool.size(), pool._max_overflow) == (POOL_SIZE, MAX_OVERFLOW)
 
 
 def test_a_database_that_does_not_answer_is_told_so_that_a_page_tries_again(folder: Path) -> None:
-    room = room_in(folder)
-    client = with_token(client_of(make_app(room=room, alone="ada")))
+    service = open_service(folder)
+    client = with_token(client_of(make_app(judging=service, local_user="ada")))
     item = client.post("/api/judging/next", json={}).json()["item"]
     given = {"kind": "judge", "query": "1", "place": item["place"], "grade": 1, "key": "k"}
-    pooled(room.log.database, 1, 0, 0.05)
-    with room.log.database.reading():
+    use_pool(service.log.database, 1, 0, 0.05)
+    with service.log.database.reading():
         answer = client.post("/api/judging/save", json=given)
     assert answer.status_code == 503 and "try again" in answer.json()["error"]
     assert client.post("/api/judging/save", json=given).status_code == 200
-    assert [event.key for event in room.log.events()] == ["k"]
-    room.close()
+    assert [event.key for event in service.log.events()] == ["k"]
+    service.close()
 
 
 def test_a_page_keeps_what_the_database_could_not_take(chromium: Any, folder: Path) -> None:
-    room = room_in(folder)
+    service = open_service(folder)
     context = chromium.new_context()
     page = context.new_page()
-    with serving(make_app(room=room, alone="ada")) as address:
+    with serving(make_app(judging=service, local_user="ada")) as address:
         page.goto(f"{address}/judge")
         page.wait_for_selector("#document h1")
-        write = room.log.write
+        write = service.log.write
 
         def away(work: Any) -> Any:
             raise DatabaseBusy("PostgreSQL cannot be reached.")
 
-        room.log.write = away
+        service.log.write = away
         page.keyboard.press("2")
         page.wait_for_function("() => document.querySelector('.said').textContent.includes('1 act waits')")
-        room.log.write = write
+        service.log.write = write
         page.wait_for_function("() => document.querySelector('.said').textContent.includes('everything is saved')")
-    assert [event.grade for event in room.log.events()] == [2]
+    assert [event.grade for event in service.log.events()] == [2]
     context.close()
-    room.close()
+    service.close()
 
 
 # A server of PostgreSQL that is started anew
@@ -221,7 +221,7 @@ def test_a_restart_of_postgresql_loses_nothing_doubles_nothing_and_leaves_nothin
     restarted: tuple[str, Any],
 ) -> None:
     url, restart = restarted
-    with log_of(f"{url}?schema=restarted", kept=4, more=4) as (log, is_open):
+    with log_of(f"{url}?schema=restarted", size=4, overflow=4) as (log, is_open):
         with_pairs(log, 1, 400, judgments=6)
         confirmed: list[str] = []
         wrong: list[Exception] = []
@@ -262,7 +262,7 @@ def test_a_restart_of_postgresql_loses_nothing_doubles_nothing_and_leaves_nothin
 
 def test_an_idle_server_does_not_notice_that_postgresql_was_started_anew(restarted: tuple[str, Any]) -> None:
     url, restart = restarted
-    with log_of(f"{url}?schema=idle", kept=4, more=4) as (log, _):
+    with log_of(f"{url}?schema=idle", size=4, overflow=4) as (log, _):
         with_pairs(log, 1, 3)
         with ExitStack() as stack:  # four that are kept
             for _ in range(4):

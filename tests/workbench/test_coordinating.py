@@ -12,15 +12,15 @@ import pytest
 
 from cranfield.annotation import Desk, Settings, Trace
 from cranfield.workbench.app import make_app
-from tests.workbench.conftest import client_of, judge_all, make_folder, room_in, signed_in, with_token, write_pairs
+from tests.workbench.conftest import client_of, judge_all, make_folder, open_service, signed_in, with_token, write_pairs
 
 
 @pytest.fixture
-def cora(app: Any, room: Any) -> Any:
+def cora(app: Any, service: Any) -> Any:
     """A coordinator, after Ada and Grace have judged all pairs, Grace one grade higher on topic 1."""
-    room.log.set_up(Settings(judgments=2))
+    service.log.set_up(Settings(judgments=2))
     judge_all(signed_in(app, "ada"), 1)
-    desk = Desk(room.log, "grace")
+    desk = Desk(service.log, "grace")
     item = desk.next()
     while item is not None:
         item = desk.save("judge", item.query, item.place, 2 if item.query == "1" else 1).next or desk.next()
@@ -41,8 +41,8 @@ def test_progress_counts_and_agreement_is_there_for_coordinators(cora: Any) -> N
     assert "9 of 9 pairs judged" in html and "Same grade" in html and "6 to adjudicate" in html
 
 
-def test_pace_is_there_by_topic_and_by_assessor_on_a_topic(app: Any, room: Any) -> None:
-    desk = Desk(room.log, "ada")
+def test_pace_is_there_by_topic_and_by_assessor_on_a_topic(app: Any, service: Any) -> None:
+    desk = Desk(service.log, "ada")
     for seconds in (10, 20, 30, 40, 50):
         item = desk.next("1")
         assert item is not None
@@ -62,22 +62,22 @@ def test_pace_is_there_by_topic_and_by_assessor_on_a_topic(app: Any, room: Any) 
     assert signed_in(app, "ada").get("/progress.json").status_code == 403
 
 
-def test_agreement_is_worked_out_anew_when_something_was_judged(cora: Any, room: Any) -> None:
+def test_agreement_is_worked_out_anew_when_something_was_judged(cora: Any, service: Any) -> None:
     before = cora.get("/progress.json").json()["agreement"]["percent"]["value"]
-    place = next(p for p in range(1, 7) if Desk(room.log, "grace").at("1", p))
-    Desk(room.log, "grace").save("judge", "1", place, 1)
+    place = next(p for p in range(1, 7) if Desk(service.log, "grace").at("1", p))
+    Desk(service.log, "grace").save("judge", "1", place, 1)
     assert cora.get("/progress.json").json()["agreement"]["percent"]["value"] > before
 
 
-def test_settings_are_changed_and_nonsense_is_told(cora: Any, room: Any) -> None:
+def test_settings_are_changed_and_nonsense_is_told(cora: Any, service: Any) -> None:
     given = {"judgments": "3", "overlap": "20", "repeats": "5", "hold": "2", "dispute": "2", "guidelines": "a\r\nb"}
     assert post(cora, "/plan/settings", **given).status_code == 303
-    settings = room.log.settings
+    settings = service.log.settings
     assert (settings.judgments, settings.overlap, settings.repeats) == (3, 0.2, 0.05)
     assert (settings.hold, settings.dispute, settings.guidelines) == (120, 2, "a\nb")
     for bad in ({"judgments": "0"}, {"overlap": "101"}, {"overlap": "nan"}, {"hold": "-1"}, {"judgments": "x"}):
         assert post(cora, "/plan/settings", **bad).status_code == 400
-    assert room.log.settings == settings
+    assert service.log.settings == settings
 
 
 def test_topics_are_dealt_given_and_taken(cora: Any) -> None:
@@ -95,7 +95,7 @@ def test_topics_are_dealt_given_and_taken(cora: Any) -> None:
 # Adjudication
 
 
-def test_disagreements_are_decided_one_after_the_other(cora: Any, room: Any) -> None:
+def test_disagreements_are_decided_one_after_the_other(cora: Any, service: Any) -> None:
     found = cora.get("/adjudicate.json").json()
     assert len(found["disputes"]) == 6
     first = found["here"]["dispute"]
@@ -113,11 +113,11 @@ def test_disagreements_are_decided_one_after_the_other(cora: Any, room: Any) -> 
     assert len(cora.get("/adjudicate.json").json()["disputes"]) == 6
 
 
-def test_disagreements_are_decided_by_json_once_for_each_key(cora: Any, room: Any) -> None:
+def test_disagreements_are_decided_by_json_once_for_each_key(cora: Any, service: Any) -> None:
     given = {"query": "1", "doc": "d0", "grade": 0, "note": "off", "key": "k"}
     for _ in range(2):
         assert cora.post("/api/adjudication", json=given).json()["grade"] == 0
-    assert sum(event.kind == "adjudicate" for event in room.log.events()) == 1
+    assert sum(event.kind == "adjudicate" for event in service.log.events()) == 1
     assert len(cora.get("/adjudicate.json?settled=1").json()["disputes"]) == 6
     assert cora.post("/api/adjudication/undo", json={}).json()["undone"] == {"query": "1", "doc": "d0"}
     assert cora.post("/api/adjudication", json=given | {"grade": 9, "key": "x"}).status_code == 400
@@ -152,8 +152,8 @@ def test_the_whole_history_comes_as_lines_and_as_csv_and_goes_in_again(cora: Any
     assert len(lines) == 1 + 18 and json.loads(lines[1])["assessor"] == "ada"
     rows = list(csv.DictReader(io.StringIO(cora.get("/api/judgments/history?format=csv").text)))
     assert len(rows) == 18 and {row["assessor"] for row in rows} == {"ada", "grace"}
-    other = room_in(make_folder(tmp_path / "other"))
-    client = with_token(client_of(make_app(room=other)))
+    other = open_service(make_folder(tmp_path / "other"))
+    client = with_token(client_of(make_app(judging=other)))
     for new in (18, 0):  # twice does no harm
         answer = client.post("/api/judgments/import", content="\n".join(lines).encode())
         assert answer.status_code == 200 and answer.json()["new"] == new, answer.text
@@ -185,40 +185,40 @@ def test_pools_and_topics_go_in(cora: Any, tmp_path: Path) -> None:
 
 def test_topics_that_were_added_are_there_after_a_new_start(folder: Path) -> None:
     for _ in range(2):
-        room = room_in(folder)
-        client = with_token(client_of(make_app(room=room)))
-        if room.topic("1").title == "flat tyres":
+        service = open_service(folder)
+        client = with_token(client_of(make_app(judging=service)))
+        if service.topic("1").title == "flat tyres":
             content = b'{"id": "1", "title": "round tyres"}\n'
             assert client.post("/api/judgments/topics", content=content).status_code == 200
         assert client.get("/api/judging/topics").json()["topics"][0]["title"] == "round tyres"
-        room.close()
+        service.close()
 
 
 def test_a_sampled_pool_gives_five_columns(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "w", 'sample = "form.txt"', {"1": ["d0", "d1"]})
     (folder / "form.txt").write_text("1 0 d0 1 -1\n1 0 d1 1 -1\n1 0 d2 1 -1\n")
-    room = room_in(folder)
-    client = with_token(client_of(make_app(room=room)))
+    service = open_service(folder)
+    client = with_token(client_of(make_app(judging=service)))
     judge_all(client, 2)
     rows = [line.split() for line in client.get("/api/judgments/qrels").text.splitlines()]
     assert sorted(rows) == [["1", "0", "d0", "1", "2"], ["1", "0", "d1", "1", "2"], ["1", "0", "d2", "1", "-1"]]
     assert "five columns" in client.get("/export").text
     assert len(client.get("/api/judgments/qrels?format=trec").text.splitlines()[0].split()) == 4
-    room.close()
+    service.close()
 
 
 def test_gold_pairs_and_repeats_are_in_no_qrels(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "w", "repeats = 0.5\ngold = 'gold.txt'")
     (folder / "gold.txt").write_text("1 0 d10 3\n1 0 d11 0\n")
-    room = room_in(folder)
-    client = with_token(client_of(make_app(room=room)))
+    service = open_service(folder)
+    client = with_token(client_of(make_app(judging=service)))
     seen = judge_all(client, 1)
     assert len(seen) > 11
     rows = [line.split() for line in client.get("/api/judgments/qrels").text.splitlines()]
     assert sorted(row[2] for row in rows) == sorted(f"d{i}" for i in range(9))
     (one,) = client.get("/progress.json").json()["assessors"]
     assert one["gold"] == [0, 2] and one["repeats"][0] == one["repeats"][1] > 0
-    room.close()
+    service.close()
 
 
 def test_a_deal_that_fails_leaves_the_plan_as_it_was(cora: Any) -> None:
@@ -232,30 +232,30 @@ def test_a_deal_that_fails_leaves_the_plan_as_it_was(cora: Any) -> None:
     assert {one["assessor"] for one in cora.get("/plan.json").json()["assignments"]} == {"kay", "grace"}
 
 
-def test_what_a_file_decides_is_taken_up_only_if_a_coordinator_says_so(cora: Any, room: Any) -> None:
+def test_what_a_file_decides_is_taken_up_only_if_a_coordinator_says_so(cora: Any, service: Any) -> None:
     line = {"key": "n", "kind": "adjudicate", "assessor": "ada", "query": "1", "doc": "d0", "grade": 3}
     content = '{"judgments": {}}\n' + json.dumps(line)
     headers = {"content-type": "application/octet-stream"}
     refused = cora.post("/api/judgments/import", content=content, headers=headers)
-    assert refused.status_code == 400 and "tick the box" in refused.json()["error"]
-    assert not any(pair.adjudicated for pair in room.log.pairs())
+    assert refused.status_code == 400 and "check the box" in refused.json()["error"]
+    assert not any(pair.adjudicated for pair in service.log.pairs())
     assert cora.post("/api/judgments/import?decisions=1", content=content, headers=headers).status_code == 200
-    assert [pair.doc for pair in room.log.pairs() if pair.adjudicated] == ["d0"]
+    assert [pair.doc for pair in service.log.pairs() if pair.adjudicated] == ["d0"]
 
 
-def test_ids_that_no_qrels_can_hold_are_refused_at_the_door(alone: Any, room: Any, tmp_path: Path) -> None:
+def test_ids_that_no_qrels_can_hold_are_refused_at_the_door(alone: Any, service: Any, tmp_path: Path) -> None:
     headers = {"content-type": "application/octet-stream"}
     content = write_pairs(tmp_path / "p.jsonl", {"1": ["two words"]}).read_bytes()
     refused = alone.post("/api/judgments/pool", content=content, headers=headers)
     assert refused.status_code == 400 and "'two words' cannot stand in qrels" in refused.json()["error"]
-    assert len(room.log.pairs()) == 9
+    assert len(service.log.pairs()) == 9
 
 
-def test_the_export_page_does_not_promise_what_cannot_be_written(alone: Any, room: Any) -> None:
+def test_the_export_page_does_not_promise_what_cannot_be_written(alone: Any, service: Any) -> None:
     judge_all(alone)
     assert "9 judgments" in alone.get("/export").text
     # as a log of an earlier version may have it
-    room.log.write(lambda at: at.run("UPDATE pairs SET doc = 'two words' WHERE doc = 'd0'"))
+    service.log.write(lambda at: at.run("UPDATE pairs SET doc = 'two words' WHERE doc = 'd0'"))
     assert alone.get("/api/judgments/qrels").status_code == 400
     html = alone.get("/export").text
     assert "holds white space" in html and "Qrels, four columns" not in html and "9 judgments" not in html
@@ -265,14 +265,14 @@ def test_the_export_page_does_not_promise_what_cannot_be_written(alone: Any, roo
 def test_gold_that_is_in_the_pool_is_told(tmp_path: Path) -> None:
     (tmp_path / "w").mkdir()
     (tmp_path / "w" / "gold.qrels").write_text("1 0 d0 2\n1 0 d10 3\n")
-    room = room_in(make_folder(tmp_path / "w", 'gold = "gold.qrels"'))
-    client = with_token(client_of(make_app(room=room)))
+    service = open_service(make_folder(tmp_path / "w", 'gold = "gold.qrels"'))
+    client = with_token(client_of(make_app(judging=service)))
     (note,) = client.get("/plan.json").json()["notes"]
     assert "1 gold pair in the pool as well, judged and exported like any other: 'd0 of topic 1'" in note
     assert "d0 of topic 1" in client.get("/plan").text
     judge_all(client)
     assert " d0 " in client.get("/api/judgments/qrels").text and " d10 " not in client.get("/api/judgments/qrels").text
-    room.close()
+    service.close()
 
 
 def test_the_form_of_an_export_stays_whatever_is_chosen(cora: Any) -> None:
@@ -285,7 +285,7 @@ def test_the_form_of_an_export_stays_whatever_is_chosen(cora: Any) -> None:
     assert found["judgments"] == 0 and "nothing is left" in found["problem"]
 
 
-def test_judgments_that_nobody_has_a_seat_for_are_told(app: Any, room: Any) -> None:
+def test_judgments_that_nobody_has_a_seat_for_are_told(app: Any, service: Any) -> None:
     cora = signed_in(app, "cora")
     assert post(cora, "/plan/deal", names="ada, grace").status_code == 303
     assert cora.get("/progress.json").json()["notes"] == []
@@ -296,10 +296,10 @@ def test_judgments_that_nobody_has_a_seat_for_are_told(app: Any, room: Any) -> N
         assert "9 wanted judgments" in cora.get(page).text
 
 
-def test_a_hold_of_seconds_is_saved_with_the_form_and_nonsense_keeps_it(cora: Any, room: Any) -> None:
-    room.log.set_up(Settings(judgments=2, hold=3))
+def test_a_hold_of_seconds_is_saved_with_the_form_and_nonsense_keeps_it(cora: Any, service: Any) -> None:
+    service.log.set_up(Settings(judgments=2, hold=3))
     assert 'value="0.05"' in cora.get("/plan").text
     assert post(cora, "/plan/settings", judgments="2", hold="0.05").status_code == 303
-    assert room.log.settings.hold == 3
+    assert service.log.settings.hold == 3
     refused = post(cora, "/plan/settings", judgments="2", hold="-1")
     assert refused.status_code == 400 and 'name="hold"' in refused.text

@@ -24,15 +24,15 @@ import pytest
 
 from cranfield.annotation import DatabaseFull, JudgmentLog, open_log
 from cranfield.annotation.events import state_of
-from cranfield.workbench.accounts import Accounts, kept_key
+from cranfield.workbench.accounts import Accounts, load_token_key
 from cranfield.workbench.app import make_app
-from cranfield.workbench.app_state import Served, Site
-from cranfield.workbench.security import Doors
+from cranfield.workbench.app_state import AppState, DataSource
+from cranfield.workbench.security import AllowedHosts
 from tests.annotation.conftest import DATABASES
 from tests.annotation.forks import Forks
 from tests.soak import SOAK
 from tests.waiting import TIMEOUT, wait_until
-from tests.workbench.conftest import PASSWORD, QUICK, client_of, make_folder, room_in, serving, with_token
+from tests.workbench.conftest import PASSWORD, QUICK, client_of, make_folder, open_service, serving, with_token
 
 KILLS = 1000 if SOAK else 10  # on each of two databases
 GROUPS = 4 if SOAK else 2  # servers with logs of their own, side by side, each with its share of the kills
@@ -181,12 +181,12 @@ def judges_at(server: Server, log: str) -> list[Judge]:
     with open_log(log) as opened:
         accounts = Accounts(opened.database, QUICK)
         accounts.accept(accounts.invite("cora", "coordinator"), PASSWORD)
-        site = Site(Served(), Doors(), kept_key(opened.database))
+        app_state = AppState(DataSource(), AllowedHosts(), load_token_key(opened.database))
         found = []
         for n in range(JUDGES):
             user = accounts.accept(accounts.invite(f"judge{n}"), PASSWORD)
-            cookie = accounts.begin(user)
-            found.append(Judge(server.port, user.name, cookie, site.token(cookie), n))
+            cookie = accounts.start_session(user)
+            found.append(Judge(server.port, user.name, cookie, app_state.make_token(cookie), n))
     return found
 
 
@@ -263,9 +263,9 @@ def check(log: JudgmentLog, judges: list[Judge]) -> int:
 
 
 @contextmanager
-def full_soon(room: Any, more: int = 3) -> Iterator[None]:
+def full_soon(service: Any, more: int = 3) -> Iterator[None]:
     """A database that can grow by a few pages only."""
-    database = room.log.database
+    database = service.log.database
     connect = type(database).connect
 
     def limited(self: Any) -> Any:
@@ -285,11 +285,11 @@ def full_soon(room: Any, more: int = 3) -> Iterator[None]:
 
 
 def test_a_full_disk_is_told_and_what_was_confirmed_is_kept(folder: Path) -> None:
-    room = room_in(folder)
-    client = with_token(client_of(make_app(room=room, alone="ada")))
+    service = open_service(folder)
+    client = with_token(client_of(make_app(judging=service, local_user="ada")))
     item = client.post("/api/judging/next", json={}).json()["item"]
     confirmed, answer = [], None
-    with full_soon(room):
+    with full_soon(service):
         for n in range(200):
             given = {"kind": "note", "query": "1", "place": item["place"], "note": "x" * 1000, "key": f"k{n}"}
             answer = client.post("/api/judging/save", json=given)
@@ -298,15 +298,15 @@ def test_a_full_disk_is_told_and_what_was_confirmed_is_kept(folder: Path) -> Non
             confirmed.append(f"k{n}")
     assert answer is not None and answer.status_code == 507
     assert "not saved" in answer.json()["error"] and "kept" in answer.json()["error"]
-    assert confirmed and [event.key for event in room.log.events()] == confirmed
+    assert confirmed and [event.key for event in service.log.events()] == confirmed
     given = {"kind": "judge", "query": "1", "place": item["place"], "grade": 1, "key": "after"}
     assert client.post("/api/judging/save", json=given).status_code == 200  # there is room again
-    room.close()
+    service.close()
 
 
-def fill(room: Any) -> None:
+def fill(service: Any) -> None:
     """Use up all that is free in the pages of a database that cannot grow."""
-    desk, place = room.desk("ada"), room.desk("ada").next("1").place
+    desk, place = service.desk("ada"), service.desk("ada").next("1").place
     for size in (15_000, 2_000, 200, 1):
         with pytest.raises(DatabaseFull):
             for _ in range(2_000):
@@ -314,30 +314,30 @@ def fill(room: Any) -> None:
 
 
 def test_a_full_disk_is_told_on_the_page(chromium: Any, folder: Path) -> None:
-    room = room_in(folder)
+    service = open_service(folder)
     context = chromium.new_context()
     page = context.new_page()
-    with serving(make_app(room=room, alone="ada")) as address:
+    with serving(make_app(judging=service, local_user="ada")) as address:
         page.goto(f"{address}/judge")
         page.wait_for_selector("#document h1")
         before = page.locator("#progress").inner_text()
-        with full_soon(room, 0):
-            fill(room)
+        with full_soon(service, 0):
+            fill(service)
             page.keyboard.press("1")
             page.wait_for_selector(".said.wrong")
             assert "not saved" in page.locator(".said").inner_text()
             assert page.locator("#progress").inner_text() == before  # nothing is shown as saved that is not
         page.keyboard.press("1")
         page.wait_for_function("before => document.getElementById('progress').textContent !== before", arg=before)
-    assert [event.kind for event in room.log.events() if event.kind != "note"] == ["judge"]
+    assert [event.kind for event in service.log.events() if event.kind != "note"] == ["judge"]
     context.close()
-    room.close()
+    service.close()
 
 
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="there are no limits here")
 def test_a_limit_on_the_size_of_files_is_told_and_what_was_confirmed_is_kept(tmp_path: Path) -> None:
     folder, log = make_folder(tmp_path / "w"), str(tmp_path / "log.db")
-    room_in(folder, log).close()
+    open_service(folder, log).close()
     server = Server(folder, log, limit=400_000)
     judge = judges_at(server, log)[0]
     with server:

@@ -10,10 +10,10 @@ import pytest
 from cranfield.data.collection import Document
 from cranfield.experiment.workspace import open_workspace
 from cranfield.workbench.app import make_app
-from cranfield.workbench.judge.documents import TOO_MUCH, as_shown, framed, page_of
-from cranfield.workbench.judge.sanitize import DEEPEST, MOST_MARKUP, MOST_TAGS, simplified
+from cranfield.workbench.judge.documents import TOO_MUCH, document_to_dict, frame_html, get_html
+from cranfield.workbench.judge.sanitize import MAX_DEPTH, MAX_MARKUP, MAX_TAGS, simplify_html
 from tests.waiting import TIMEOUT
-from tests.workbench.conftest import client_of, make_folder, room_in, serving, with_token
+from tests.workbench.conftest import client_of, make_folder, open_service, serving, with_token
 
 EVIL = {
     "comments": "<!---->",
@@ -43,15 +43,15 @@ def document(text: str) -> Document:
 def test_documents_are_shown_in_linear_time(name: str) -> None:
     """If time were quadratic, this would take minutes or hours."""
     text = f"<p>{EVIL[name] * 40_000}<x>hello"
-    shown = as_shown(document(text))
-    html = framed(text)
+    shown = document_to_dict(document(text))
+    html = frame_html(text)
     assert shown is not None and html.startswith("<!DOCTYPE html>")
 
 
 def test_thousands_of_attributes_are_shown_in_linear_time() -> None:
-    assert "<p>so</p>" in framed("<p " + " ".join(f"a{i}=1" for i in range(100_000)) + ">so")
+    assert "<p>so</p>" in frame_html("<p " + " ".join(f"a{i}=1" for i in range(100_000)) + ">so")
     marks = "".join(f"<b title={i}>" for i in range(20_000))
-    framed(f"<p>{marks}" + "<p>so" * 20_000)
+    frame_html(f"<p>{marks}" + "<p>so" * 20_000)
 
 
 @pytest.mark.parametrize(
@@ -59,12 +59,12 @@ def test_thousands_of_attributes_are_shown_in_linear_time() -> None:
 )
 @pytest.mark.parametrize("first", ["<html>", "<!DOCTYPE html>", "<P class=x>", "<h1>"])
 def test_a_page_is_told_by_its_beginning(before: str, first: str) -> None:
-    assert page_of(document(before + first)) is not None
+    assert get_html(document(before + first)) is not None
 
 
 @pytest.mark.parametrize("text", ["plain", "<!---->" * 26 + "<x>hello", "<!-- never ended <p>", "a <p>", "<pre>", ""])
 def test_what_does_not_begin_like_a_page_is_none(text: str) -> None:
-    assert page_of(document(text)) is None
+    assert get_html(document(text)) is None
 
 
 @pytest.mark.parametrize(
@@ -86,17 +86,17 @@ def test_what_does_not_begin_like_a_page_is_none(text: str) -> None:
     ],
 )
 def test_a_page_in_a_frame_is_that_page(markup: str, shown: str) -> None:
-    assert framed(markup).partition('<body dir="auto">')[2].partition("</body>")[0] == shown
+    assert frame_html(markup).partition('<body dir="auto">')[2].partition("</body>")[0] == shown
 
 
 def test_what_is_too_deep_is_shown_without_its_frames() -> None:
-    html = simplified("<div>" * 1000 + "a" + "</div>" * 1000 + "<p>b</p>", {"div", "p"}, {}, set())
-    assert html == "<div>" * DEEPEST + "a" + "</div>" * DEEPEST + "<p>b</p>"
+    html = simplify_html("<div>" * 1000 + "a" + "</div>" * 1000 + "<p>b</p>", {"div", "p"}, {}, set())
+    assert html == "<div>" * MAX_DEPTH + "a" + "</div>" * MAX_DEPTH + "<p>b</p>"
 
 
-@pytest.mark.parametrize("markup", ["<i>so</i>" * (MOST_TAGS + 1), "<p>" + "so " * (MOST_MARKUP // 3 + 1)])
+@pytest.mark.parametrize("markup", ["<i>so</i>" * (MAX_TAGS + 1), "<p>" + "so " * (MAX_MARKUP // 3 + 1)])
 def test_what_is_too_much_is_shown_as_text_with_a_sentence(markup: str) -> None:
-    body = framed(markup).partition('<body dir="auto">')[2]
+    body = frame_html(markup).partition('<body dir="auto">')[2]
     assert body.startswith(f"<p>{TOO_MUCH}</p><p>so") and "<i>" not in body
 
 
@@ -105,16 +105,16 @@ def test_nobody_waits_while_a_document_is_looked_at(tmp_path: Any, monkeypatch: 
     import httpx
 
     folder = make_folder(tmp_path / "w", pairs={"1": ["page"]})
-    room = room_in(folder)
+    service = open_service(folder)
     begun, go_on = threading.Event(), threading.Event()
 
     def slow(markup: str) -> str:
         begun.set()
         assert go_on.wait(TIMEOUT)
-        return framed(markup)
+        return frame_html(markup)
 
-    monkeypatch.setattr("cranfield.workbench.judge.judging_page.framed", slow)
-    app = make_app(open_workspace(folder), room=room, explores=False)
+    monkeypatch.setattr("cranfield.workbench.judge.judging_page.frame_html", slow)
+    app = make_app(open_workspace(folder), judging=service, with_explore=False)
     with serving(app) as address, httpx.Client(base_url=address, timeout=TIMEOUT) as client:
         client.headers["x-csrf-token"] = client.get("/api/session").json()["csrf"]
         item = client.post("/api/judging/next", json={}).json()["item"]
@@ -128,12 +128,12 @@ def test_nobody_waits_while_a_document_is_looked_at(tmp_path: Any, monkeypatch: 
         go_on.set()
         thread.join()
         assert found[0].status_code == 200
-    room.close()
+    service.close()
 
 
 def test_a_document_of_comments_is_shown(tmp_path: Any) -> None:
     documents = [{"id": "redos", "text": "<!---->" * 280 + "<x>hello"}]
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["redos"]}, documents=documents))
-    client = with_token(client_of(make_app(room=room)))
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["redos"]}, documents=documents))
+    client = with_token(client_of(make_app(judging=service)))
     assert not client.post("/api/judging/next", json={}).json()["item"]["document"]["is_page"]
-    room.close()
+    service.close()

@@ -17,10 +17,10 @@ from cranfield.errors import InputError
 from cranfield.experiment.workspace import Adaptive, open_workspace
 from cranfield.lab.index import build
 from cranfield.workbench.app import make_app
-from cranfield.workbench.judge.judging_service import Room
-from cranfield.workbench.server import set_up
+from cranfield.workbench.judge.judging_service import JudgingService
+from cranfield.workbench.server import open_workbench
 from tests.waiting import TIMEOUT
-from tests.workbench.conftest import DOCUMENTS, client_of, judge_all, make_folder, room_in, signed_in, with_token
+from tests.workbench.conftest import DOCUMENTS, client_of, judge_all, make_folder, open_service, signed_in, with_token
 
 
 def go_on(client: Any, query: str | None = None) -> Any:
@@ -43,8 +43,8 @@ def test_the_order_is_by_chance_and_stays(folder: Path, alone: Any) -> None:
     assert sorted(docs) == [f"d{i}" for i in range(6)] and docs != sorted(docs)
     seen = judge_all(alone)
     assert seen[:6] == docs
-    again = room_in(folder)
-    client = with_token(client_of(make_app(room=again, alone="ada")))
+    again = open_service(folder)
+    client = with_token(client_of(make_app(judging=again, local_user="ada")))
     found = [client.get("/api/judging/item", params={"query": "1", "place": p}).json()["item"] for p in range(1, 7)]
     assert [item["doc"] for item in found] == docs and all(item["grade"] == 1 for item in found)
     again.close()
@@ -63,26 +63,26 @@ def test_an_item_has_all_that_the_page_shows(alone: Any) -> None:
     assert all(grade["definition"] for grade in about["grades"])
 
 
-def test_a_key_that_comes_twice_is_one_judgment(alone: Any, room: Any) -> None:
+def test_a_key_that_comes_twice_is_one_judgment(alone: Any, service: Any) -> None:
     item = go_on(alone)
     answers = [save(alone, item, grade=2, key="once") for _ in range(3)]
     assert {answer["saved"] for answer in answers} == {"once"}
     assert len({answer["next"]["place"] for answer in answers}) == 1
-    assert sum(event.kind == "judge" for event in room.log.events()) == 1
+    assert sum(event.kind == "judge" for event in service.log.events()) == 1
 
 
-def test_what_was_done_can_be_undone_and_is_still_in_the_log(alone: Any, room: Any) -> None:
+def test_what_was_done_can_be_undone_and_is_still_in_the_log(alone: Any, service: Any) -> None:
     item = go_on(alone)
     save(alone, item, grade=3)
     back = alone.post("/api/judging/undo", json={"key": "u"}).json()["item"]
     assert (back["doc"], back["kind"], back["grade"]) == (item["doc"], "", None)
     assert alone.post("/api/judging/undo", json={"key": "u"}).json()["item"]["doc"] == item["doc"]  # sent again
-    assert [event.kind for event in room.log.events()] == ["judge", "undo"]
+    assert [event.kind for event in service.log.events()] == ["judge", "undo"]
     assert alone.post("/api/judging/undo", json={}).json()["item"] is None
 
 
-def test_where_there_are_no_guidelines_the_usual_ones_are_shown(alone: Any, room: Any) -> None:
-    assert room.log.settings.guidelines == ""
+def test_where_there_are_no_guidelines_the_usual_ones_are_shown(alone: Any, service: Any) -> None:
+    assert service.log.settings.guidelines == ""
     assert "you write a report on the topic" in alone.get("/api/judging").json()["guidelines"]
 
 
@@ -92,7 +92,7 @@ def test_what_was_done_tells_how_much_is_left_as_what_comes_does(alone: Any) -> 
     assert left > 0 and [one["left"] for one in alone.get("/api/judging/own").json()["items"]] == [left]
 
 
-def test_cannot_judge_is_no_zero_and_skip_comes_again(alone: Any, room: Any) -> None:
+def test_cannot_judge_is_no_zero_and_skip_comes_again(alone: Any, service: Any) -> None:
     first = go_on(alone)
     second = save(alone, first, "cannot", note="broken")["next"]
     third = save(alone, second, "skip")["next"]
@@ -102,7 +102,7 @@ def test_cannot_judge_is_no_zero_and_skip_comes_again(alone: Any, room: Any) -> 
         rest.append(third["doc"])
     save(alone, third, grade=1)
     assert len(rest) == 5 and first["doc"] not in rest
-    assert first["doc"] not in export_qrels(room.log).qrels.to_dict()["1"]
+    assert first["doc"] not in export_qrels(service.log).qrels.to_dict()["1"]
     places = alone.get("/api/judging/seen", params={"query": "1"}).json()["places"]
     assert sorted(places) == [1, 2, 3, 4, 5, 6]
 
@@ -113,7 +113,7 @@ def test_notes_are_kept_and_taken_away(alone: Any) -> None:
     assert save(alone, item, "note", note="")["next"]["note"] == ""
 
 
-def test_how_a_judgment_came_about_is_recorded(alone: Any, room: Any) -> None:
+def test_how_a_judgment_came_about_is_recorded(alone: Any, service: Any) -> None:
     shown = {
         "shown_at": "2026-03-01T10:00:00Z",
         "judged_at": "2026-03-01T10:00:09Z",
@@ -121,7 +121,7 @@ def test_how_a_judgment_came_about_is_recorded(alone: Any, room: Any) -> None:
         "method": "key",
     }
     save(alone, go_on(alone), grade=1, **shown)
-    (event,) = room.log.events()
+    (event,) = service.log.events()
     assert (event.shown_at, event.active_ms, event.method) == ("2026-03-01T10:00:00.000000Z", 8500, "key")
     assert event.judged_at == "2026-03-01T10:00:09.000000Z" and event.version.startswith("web ")
 
@@ -144,12 +144,12 @@ def test_how_a_judgment_came_about_is_recorded(alone: Any, room: Any) -> None:
         {"kind": "judge", "query": "9", "place": 1, "grade": 1},
     ],
 )
-def test_what_makes_no_sense_is_refused_and_not_recorded(alone: Any, room: Any, given: dict[str, Any]) -> None:
+def test_what_makes_no_sense_is_refused_and_not_recorded(alone: Any, service: Any, given: dict[str, Any]) -> None:
     go_on(alone)
     answer = alone.post("/api/judging/save", json=given)
     assert answer.status_code in (400, 409), answer.text
     assert list(answer.json()) == ["error"]
-    assert list(room.log.events()) == []
+    assert list(service.log.events()) == []
 
 
 def test_two_people_never_hold_the_same_pair(app: Any) -> None:
@@ -195,8 +195,8 @@ def test_what_comes_next_can_be_had_ahead(alone: Any) -> None:
 def test_a_judge_searches_for_more_and_it_is_recorded(folder: Path) -> None:
     workspace = open_workspace(folder)
     build(workspace.documents(workspace.collections[0])).save(folder / "index")
-    room = room_in(folder)
-    alone = with_token(client_of(make_app(room=room, alone="ada")))
+    service = open_service(folder)
+    alone = with_token(client_of(make_app(judging=service, local_user="ada")))
     assert alone.get("/api/judging").json()["search"]
     go_on(alone)
     found = alone.post("/api/judging/search", json={"query": "1", "words": "big tyre"}).json()["found"]
@@ -205,57 +205,57 @@ def test_a_judge_searches_for_more_and_it_is_recorded(folder: Path) -> None:
     item = alone.post("/api/judging/found", json=taken).json()["item"]
     assert (item["doc"], item["place"]) == ("page", 7)
     save(alone, item, grade=3)
-    kinds = [(event.kind, event.doc, event.note) for event in room.log.events()]
+    kinds = [(event.kind, event.doc, event.note) for event in service.log.events()]
     assert kinds[:2] == [("search", None, "big tyre"), ("found", "page", "big tyre")]
-    assert [pair.source for pair in room.log.pairs() if pair.doc == "page"] == ["search"]
+    assert [pair.source for pair in service.log.pairs() if pair.doc == "page"] == ["search"]
     found = alone.post("/api/judging/search", json={"query": "1", "words": "big tyre"}).json()["found"]
     assert (found[0]["kind"], found[0]["grade"]) == ("judge", 3)
     # nothing but documents of the collection can be taken up
     assert alone.post("/api/judging/found", json=taken | {"doc": "no such"}).status_code == 404
     assert alone.post("/api/judging/search", json={"query": "1", "words": " "}).status_code == 400
-    room.close()
+    service.close()
 
 
 def test_without_an_index_one_is_made_to_search_in(folder: Path) -> None:
-    with opened_room(folder) as (room, alone):
+    with opened_room(folder) as (service, alone):
         assert alone.get("/api/judging").json()["search"]
         early = alone.post("/api/judging/search", json={"query": "1", "words": "big tyre"})
-        assert early.status_code == 503 and "still being made" in early.json()["error"]
-        finder_of(room).wait(TIMEOUT)
+        assert early.status_code == 503 and "still being built" in early.json()["error"]
+        search_of(service).wait(TIMEOUT)
         assert search_for(alone, "big tyre")[0] == "page"
-        assert [event.kind for event in room.log.events()] == ["search"]  # what found nothing yet is none
-        assert room.notes == []
+        assert [event.kind for event in service.log.events()] == ["search"]  # what found nothing yet is none
+        assert service.notes == []
     (made,) = (folder / ".cranfield" / "search").iterdir()
     assert (made / "index.json").exists() and not (folder / "index").exists()
     with opened_room(folder) as (_, alone):  # the next time it is there
         assert search_for(alone, "big tyre")[0] == "page"
     (folder / "documents.jsonl").write_text(json.dumps({"id": "new", "text": "zebra crossing"}) + "\n")
-    with opened_room(folder) as (room, alone):  # other documents, another index, and the old one goes
-        finder_of(room).begin()
-        finder_of(room).wait(TIMEOUT)
+    with opened_room(folder) as (service, alone):  # other documents, another index, and the old one goes
+        search_of(service).start()
+        search_of(service).wait(TIMEOUT)
         assert search_for(alone, "zebra") == ["new"]
     assert len(list((folder / ".cranfield" / "search").iterdir())) == 1
 
 
 def test_a_served_workbench_begins_to_make_the_index_by_itself(folder: Path) -> None:
-    room = room_in(folder)
-    with client_of(make_app(room=room, alone="ada")):
-        finder_of(room).wait(TIMEOUT)
+    service = open_service(folder)
+    with client_of(make_app(judging=service, local_user="ada")):
+        search_of(service).wait(TIMEOUT)
     assert [(place / "index.json").exists() for place in (folder / ".cranfield" / "search").iterdir()] == [True]
 
 
 def test_a_server_that_ends_leaves_no_half_made_index(folder: Path) -> None:
-    with opened_room(folder) as (room, _):
-        finder_of(room).begin()
-    finder_of(room).wait(TIMEOUT)
+    with opened_room(folder) as (service, _):
+        search_of(service).start()
+    search_of(service).wait(TIMEOUT)
     assert all((place / "index.json").exists() for place in (folder / ".cranfield" / "search").glob("*"))
 
 
 def test_of_many_documents_no_index_is_made_and_the_command_that_makes_it_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cranfield.workbench.judge.search.MOST", len(DOCUMENTS) - 1)
-    bench = set_up(str(folder), assessor="ada")
+    monkeypatch.setattr("cranfield.workbench.judge.search.MAX_DOCUMENTS", len(DOCUMENTS) - 1)
+    bench = open_workbench(str(folder), assessor="ada")
     (note,) = bench.notes
     command = note.partition("cranfield index ")[2].split()
     with client_of(bench.app) as client:
@@ -272,19 +272,19 @@ def test_of_many_documents_no_index_is_made_and_the_command_that_makes_it_is_nam
 
 
 def test_an_index_that_cannot_be_made_or_read_says_so(folder: Path) -> None:
-    with opened_room(folder) as (room, alone):
+    with opened_room(folder) as (service, alone):
         (folder / "documents.jsonl").unlink()  # after its texts were taken up
-        finder_of(room).begin()
-        finder_of(room).wait(TIMEOUT)
+        search_of(service).start()
+        search_of(service).wait(TIMEOUT)
         assert not alone.get("/api/judging").json()["search"]
-        assert "could not be made" in room.notes[0] and "documents.jsonl" in room.notes[0]
+        assert "could not be built" in service.notes[0] and "documents.jsonl" in service.notes[0]
 
 
 def test_a_damaged_index_is_made_anew(folder: Path) -> None:
     for _ in range(2):
-        with opened_room(folder) as (room, alone):
-            finder_of(room).begin()
-            finder_of(room).wait(TIMEOUT)
+        with opened_room(folder) as (service, alone):
+            search_of(service).start()
+            search_of(service).wait(TIMEOUT)
             assert search_for(alone, "big tyre")[0] == "page"
         (made,) = (folder / ".cranfield" / "search").iterdir()
         (made / "lengths.npy").write_bytes(b"")
@@ -296,22 +296,22 @@ def test_where_there_is_nothing_to_search_there_is_no_search(tmp_path: Path, jud
     if not judging:
         text = (folder / "cranfield.toml").read_text()
         (folder / "cranfield.toml").write_text(text.replace('documents = "documents.jsonl"\n', ""))
-    with opened_room(folder) as (room, alone):
-        room.begin_search()
-        assert not alone.get("/api/judging").json()["search"] and room.notes == []
+    with opened_room(folder) as (service, alone):
+        service.start_indexing()
+        assert not alone.get("/api/judging").json()["search"] and service.notes == []
         assert alone.post("/api/judging/search", json={"query": "1", "words": "tyre"}).status_code == 404
     assert not (folder / ".cranfield" / "search").exists()
 
 
 @contextmanager
-def opened_room(folder: Path) -> Iterator[tuple[Room, Any]]:
-    room = room_in(folder)
-    yield room, with_token(client_of(make_app(room=room, alone="ada")))
-    room.close()
+def opened_room(folder: Path) -> Iterator[tuple[JudgingService, Any]]:
+    service = open_service(folder)
+    yield service, with_token(client_of(make_app(judging=service, local_user="ada")))
+    service.close()
 
 
-def finder_of(room: Room) -> Any:
-    return room._search
+def search_of(service: JudgingService) -> Any:
+    return service._search
 
 
 def search_for(client: Any, words: str) -> list[str]:
@@ -327,15 +327,15 @@ def test_a_growing_pool_extends_the_queue_as_judgments_arrive(tmp_path: Path) ->
     for name, order in (("a", range(12)), ("b", reversed(range(12)))):
         rows = [f"1 Q0 d{i} {rank} {20 - rank} {name}\n" for rank, i in enumerate(order, 1)]
         (folder / f"{name}.run").write_text("".join(rows))
-    room = room_in(folder)
-    alone = with_token(client_of(make_app(room=room, alone="ada")))
+    service = open_service(folder)
+    alone = with_token(client_of(make_app(judging=service, local_user="ada")))
     lengths = []
     item = go_on(alone)
     while item is not None:
         lengths.append(item["places"])
         item = save(alone, item, grade=int(item["doc"] == "d0"))["next"]
     assert lengths == [1, 3, 3, 5, 5, 7, 7, 8]
-    room.close()
+    service.close()
 
 
 def test_a_server_lets_a_pool_grow_by_an_option_even_if_there_is_none_yet(tmp_path: Path) -> None:
@@ -343,39 +343,39 @@ def test_a_server_lets_a_pool_grow_by_an_option_even_if_there_is_none_yet(tmp_pa
     (folder / "cranfield.toml").write_text((folder / "cranfield.toml").read_text().replace("[judging]", ""))
     (folder / "pool.jsonl").unlink()
     (folder / "a.run").write_text("".join(f"1 Q0 d{i} {i + 1} {20 - i} a\n" for i in range(12)))
-    assert not set_up(str(folder)).judges
-    bench = set_up(str(folder), adaptive=Adaptive("mtf", depth=5, budget=4, batch=2), assessor="ada")
-    assert bench.judges
+    assert not open_workbench(str(folder)).app.state.workbench.judging
+    bench = open_workbench(str(folder), adaptive=Adaptive("mtf", depth=5, budget=4, batch=2), assessor="ada")
+    assert bench.app.state.workbench.judging
     assert len(judge_all(with_token(client_of(bench.app)))) == 4
     with open_log(folder / "judgments.db", create=False) as log:
         assert {pair.doc for pair in log.pairs()} <= {f"d{i}" for i in range(5)}
 
 
 def test_a_pool_cannot_grow_without_runs(folder: Path) -> None:
-    with pytest.raises(InputError, match="fed by runs, and there is none"):
-        set_up(str(folder), adaptive=Adaptive("mtf"))
+    with pytest.raises(InputError, match="needs runs, but there are none"):
+        open_workbench(str(folder), adaptive=Adaptive("mtf"))
     done = CliRunner().invoke(commands, ["serve", "--qrels", "q", "a.run", "--adaptive", "mtf"])
     assert "takes a workspace" in f"{done.output}{done.exception}"
 
 
-def test_a_grade_for_another_document_than_the_one_at_its_place_is_refused(room: Any, alone: Any) -> None:
+def test_a_grade_for_another_document_than_the_one_at_its_place_is_refused(service: Any, alone: Any) -> None:
     item = go_on(alone)
     given = {"kind": "judge", "query": "1", "place": item["place"], "grade": 2}
     answer = alone.post("/api/judging/save", json=given | {"doc": "d11"})
     assert (
         answer.status_code == 409 and "not 'd11', which was looked at: nothing was recorded" in answer.json()["error"]
     )
-    assert list(room.log.events()) == []
+    assert list(service.log.events()) == []
     save(alone, item, doc=item["doc"], grade=2)
-    assert [event.doc for event in room.log.events()] == [item["doc"]]
+    assert [event.doc for event in service.log.events()] == [item["doc"]]
 
 
-def test_what_is_said_for_somebody_else_or_another_log_is_refused(app: Any, room: Any, tmp_path: Path) -> None:
+def test_what_is_said_for_somebody_else_or_another_log_is_refused(app: Any, service: Any, tmp_path: Path) -> None:
     ada, grace = signed_in(app, "ada"), signed_in(app, "grace")
     about = ada.get("/api/judging").json()
     assert about["assessor"] == "ada" and about["log"] == grace.get("/api/judging").json()["log"]
-    other = room_in(make_folder(tmp_path / "other"))
-    elsewhere = with_token(client_of(make_app(room=other, alone="ada")))
+    other = open_service(make_folder(tmp_path / "other"))
+    elsewhere = with_token(client_of(make_app(judging=other, local_user="ada")))
     assert elsewhere.get("/api/judging").json()["log"] != about["log"]
     at = {"query": "1", "place": 1}
     for seat, client, told in (
@@ -395,23 +395,23 @@ def test_what_is_said_for_somebody_else_or_another_log_is_refused(app: Any, room
         ]
         assert {answer.status_code for answer in answers} == {409}
         assert all(told in answer.text for answer in answers)
-    assert list(room.log.events()) == list(other.log.events()) == []
+    assert list(service.log.events()) == list(other.log.events()) == []
     item = go_on(ada)
     save(ada, item, grade=1, doc=item["doc"], log=about["log"], who="ada")
-    assert [event.assessor for event in room.log.events()] == ["ada"]
+    assert [event.assessor for event in service.log.events()] == ["ada"]
     other.close()
 
 
 def test_a_log_is_known_again_when_the_server_is_started_anew(folder: Path) -> None:
     found = set()
     for _ in range(2):
-        room = room_in(folder)
-        found.add(client_of(make_app(room=room, alone="ada")).get("/api/judging").json()["log"])
-        room.close()
+        service = open_service(folder)
+        found.add(client_of(make_app(judging=service, local_user="ada")).get("/api/judging").json()["log"])
+        service.close()
     assert len(found) == 1
 
 
-def test_an_undo_that_says_what_it_takes_back_takes_back_nothing_else(room: Any, alone: Any) -> None:
+def test_an_undo_that_says_what_it_takes_back_takes_back_nothing_else(service: Any, alone: Any) -> None:
     item = go_on(alone)
     save(alone, item, grade=1, key="one")
     answer = alone.post("/api/judging/undo", json={"key": "u", "undoes": "another"})
@@ -419,19 +419,19 @@ def test_an_undo_that_says_what_it_takes_back_takes_back_nothing_else(room: Any,
     for _ in range(2):  # the same once more
         answer = alone.post("/api/judging/undo", json={"key": "u", "undoes": "one"})
         assert answer.json()["item"]["doc"] == item["doc"]
-    assert [event.kind for event in room.log.events()] == ["judge", "undo"]
+    assert [event.kind for event in service.log.events()] == ["judge", "undo"]
 
 
 def test_ids_that_are_no_utf_8_can_be_judged(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "w", pairs={"q\udcff": ["d\udc80", "d1"]})
     text = (folder / "pool.jsonl").read_bytes().replace(b"\\udcff", b"\xff").replace(b"\\udc80", b"\x80")
     (folder / "pool.jsonl").write_bytes(text)
-    room = room_in(folder)
-    alone = with_token(client_of(make_app(room=room, alone="ada")))
+    service = open_service(folder)
+    alone = with_token(client_of(make_app(judging=service, local_user="ada")))
     assert set(judge_all(alone)) == {"d\udc80", "d1"}
     assert alone.get("/progress").status_code == alone.get("/plan").status_code == 200
     assert b"d\x80 1\n" in alone.get("/api/judgments/qrels").content
-    room.close()
+    service.close()
 
 
 def test_the_settings_of_the_workspace_are_taken_up(tmp_path: Path) -> None:
@@ -451,13 +451,13 @@ definition = "It helps."
 """
     folder = make_folder(tmp_path / "w", judging)
     (folder / "how.txt").write_text("Judge well.\n")
-    room = room_in(folder)
-    settings = room.log.settings
+    service = open_service(folder)
+    settings = service.log.settings
     assert (settings.guidelines, settings.overlap, settings.hold) == ("Judge well.", 0.5, 60)
     assert [(grade.label, grade.definition) for grade in settings.scale.grades] == [("No", ""), ("Yes", "It helps.")]
-    ada = with_token(client_of(make_app(room=room, alone="ada")))
+    ada = with_token(client_of(make_app(judging=service, local_user="ada")))
     assert len(ada.get("/api/judging/topics").json()["topics"]) == 2
-    stranger = with_token(client_of(make_app(room=room, alone="kay")))
+    stranger = with_token(client_of(make_app(judging=service, local_user="kay")))
     assert go_on(stranger) is None
     assert stranger.post("/api/judging/next", json={"query": "1"}).status_code == 409
-    room.close()
+    service.close()

@@ -16,7 +16,7 @@ from cranfield.experiment.workspace import open_workspace
 from cranfield.workbench.accounts import Accounts
 from cranfield.workbench.app import make_app
 from tests.soak import SOAK
-from tests.workbench.conftest import PASSWORD, QUICK, client_of, room_in, signed_in, token_in
+from tests.workbench.conftest import PASSWORD, QUICK, client_of, open_service, signed_in, token_in
 from tests.workbench.explore.conftest import lay_out
 
 FORM = "application/x-www-form-urlencoded"
@@ -34,15 +34,15 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     (folder / "pool.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     with (folder / "cranfield.toml").open("a") as toml:
         toml.write("[judging]\njudgments = 2\n")
-    room = room_in(folder)
-    finder: Any = room._search
+    service = open_service(folder)
+    finder: Any = service._search
     finder.search = lambda words, depth: docs[:depth]
-    accounts = Accounts(room.log.database, QUICK)
+    accounts = Accounts(service.log.database, QUICK)
     for name, role in (("cora", "coordinator"), ("ada", "assessor"), ("grace", "assessor"), ("carl", "coordinator")):
         accounts.accept(accounts.invite(name, role), PASSWORD)
-    app = make_app(open_workspace(folder), room=room, accounts=accounts)
+    app = make_app(open_workspace(folder), judging=service, accounts=accounts)
     for name, grade in (("ada", 0), ("grace", 3)):
-        desk = room.desk(name)
+        desk = service.desk(name)
         for _ in range(3):
             item = desk.next("1")
             assert item is not None

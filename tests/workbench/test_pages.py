@@ -16,24 +16,24 @@ from cranfield.annotation.grades import Grade
 from cranfield.errors import InputError
 from cranfield.experiment.workspace import open_workspace
 from cranfield.workbench.app import make_app
-from cranfield.workbench.pages import Page, address, as_json, static, twins
-from cranfield.workbench.params import Asked, missing
-from tests.workbench.conftest import client_of, judge_all, make_folder, room_in, serving, signed_in, with_token
+from cranfield.workbench.pages import Page, build_url, dump_json, page_routes, static_url
+from cranfield.workbench.params import Params, not_found
+from tests.workbench.conftest import client_of, judge_all, make_folder, open_service, serving, signed_in, with_token
 
 
 def app_with(handler: Any, path: str = "/thing") -> Starlette:
-    app = make_app(qrels="qrels.txt", runs=["a.run"], explores=False)
-    app.router.routes[:0] = twins(path, handler)
+    app = make_app(qrels="qrels.txt", runs=["a.run"], with_explore=False)
+    app.router.routes[:0] = page_routes(path, handler)
     return app
 
 
 def shown(request: Any) -> Page:
-    asked = Asked(request)
-    if "gone" in asked:
-        raise missing("no such thing <b>")
-    if "odd" in asked:
+    params = Params(request)
+    if "gone" in params:
+        raise not_found("no such thing <b>")
+    if "odd" in params:
         raise InputError("odd input", "file.txt", 3)
-    return Page("error.html", {"n": asked.whole("n", 1, 0, 9)}, "T", {"status": 200, "message": "m"}, tag="one")
+    return Page("error.html", {"n": params.integer("n", 1, 0, 9)}, "T", {"status": 200, "message": "m"}, tag="one")
 
 
 def test_a_page_and_its_twin_show_the_same_value() -> None:
@@ -72,18 +72,18 @@ def test_ids_of_any_bytes_survive_an_address(text: str) -> None:
     seen = []
 
     def handler(request: Any) -> dict[str, Any]:
-        seen.append(Asked(request).text("doc"))
+        seen.append(Params(request).text("doc"))
         return Page("error.html", {"doc": seen[-1]})  # type: ignore[return-value]
 
     client = client_of(app_with(handler))
-    answer = client.get(address("/thing.json", doc=text))
+    answer = client.get(build_url("/thing.json", doc=text))
     assert seen == [text]
     assert json.loads(answer.content)["doc"] == text
 
 
 def test_json_knows_records_arrays_and_numbers_that_are_none() -> None:
     value = {"a": np.array([1.5, np.nan]), "b": np.int64(3), "c": Grade(1.0, "x"), "d": {2: float("inf")}, "e": {1}}
-    assert json.loads(as_json(value)) == {
+    assert json.loads(dump_json(value)) == {
         "a": [1.5, None],
         "b": 3,
         "c": {"value": 1.0, "label": "x", "definition": "", "key": ""},
@@ -93,24 +93,24 @@ def test_json_knows_records_arrays_and_numbers_that_are_none() -> None:
 
 
 def test_files_are_kept_for_good_by_their_content() -> None:
-    client = client_of(make_app(qrels="q", runs=["r"], explores=False))
-    kept = client.get(static("app.css"))
-    assert "immutable" in kept.headers["cache-control"]
+    client = client_of(make_app(qrels="q", runs=["r"], with_explore=False))
+    cached = client.get(static_url("app.css"))
+    assert "immutable" in cached.headers["cache-control"]
     assert client.get("/static/app.css").headers["cache-control"] == "no-cache"
     assert client.get("/static/app.css?v=old").headers["cache-control"] == "no-cache"
-    headers = {"if-none-match": kept.headers["etag"]}
+    headers = {"if-none-match": cached.headers["etag"]}
     assert client.get("/static/app.css", headers=headers).status_code == 304
 
 
 def test_where_there_is_nothing_the_first_page_says_what_to_do() -> None:
-    client = client_of(make_app(qrels="q", runs=["r"], explores=False))
+    client = client_of(make_app(qrels="q", runs=["r"], with_explore=False))
     assert "cranfield pool" in client.get("/").text
 
 
 def test_the_first_page_is_judging_as_long_as_there_is_nothing_to_explore(tmp_path: Path) -> None:
     folder = make_folder(tmp_path / "w", systems="[systems]\na = {run = 'a.run'}")
-    room = room_in(folder)
-    client = with_token(client_of(make_app(open_workspace(folder), room=room)))
+    service = open_service(folder)
+    client = with_token(client_of(make_app(open_workspace(folder), judging=service)))
 
     def first() -> str:
         return str(client.get("/", follow_redirects=False).headers["location"])
@@ -124,7 +124,7 @@ def test_the_first_page_is_judging_as_long_as_there_is_nothing_to_explore(tmp_pa
     assert twin["first"] == "/leaderboard" and "/judge" in [page["path"] for page in twin["pages"]]
     (folder / "a.run").unlink()
     assert first() == "/judge"  # judgments, and no runs
-    room.close()
+    service.close()
 
 
 def test_who_coordinates_begins_with_progress_and_holds_nothing(app: Any) -> None:
@@ -135,9 +135,9 @@ def test_who_coordinates_begins_with_progress_and_holds_nothing(app: Any) -> Non
 
 
 def test_who_leaves_in_the_middle_of_a_request_leaves_no_traceback(
-    folder: Path, room: Any, capfd: pytest.CaptureFixture[str]
+    folder: Path, service: Any, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    app = make_app(open_workspace(folder), room=room, alone="ada", explores=False)
+    app = make_app(open_workspace(folder), judging=service, local_user="ada", with_explore=False)
     token = with_token(client_of(app)).headers["x-csrf-token"]
     with serving(app) as address:
         host, port = address.removeprefix("http://").split(":")

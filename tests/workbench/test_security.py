@@ -10,14 +10,14 @@ from starlette.routing import Route
 
 from cranfield.errors import CranfieldError
 from cranfield.workbench.app import make_app
-from cranfield.workbench.judge.documents import framed
-from cranfield.workbench.security import SAFE, Doors
+from cranfield.workbench.judge.documents import frame_html
+from cranfield.workbench.security import SAFE_METHODS, AllowedHosts
 from tests.workbench.conftest import (
     EVIL,
     HOST,
     client_of,
     make_folder,
-    room_in,
+    open_service,
     sign_in,
     signed_in,
     token_in,
@@ -43,15 +43,15 @@ def test_names_of_this_machine_are_let_in(alone: Any, host: str) -> None:
 
 
 def test_other_addresses_are_names_only_where_others_may_come() -> None:
-    assert not Doors("127.0.0.1").allows("192.168.1.5:8000")
-    assert Doors("0.0.0.0").allows("192.168.1.5:8000")
-    assert not Doors("0.0.0.0").allows("evil.example")
-    assert Doors("0.0.0.0", ("lab.example",)).allows("Lab.Example:443")
+    assert not AllowedHosts("127.0.0.1").allows("192.168.1.5:8000")
+    assert AllowedHosts("0.0.0.0").allows("192.168.1.5:8000")
+    assert not AllowedHosts("0.0.0.0").allows("evil.example")
+    assert AllowedHosts("0.0.0.0", ("lab.example",)).allows("Lab.Example:443")
 
 
-def test_a_server_that_others_can_reach_does_not_start_without_accounts(folder: Any, room: Any) -> None:
-    with pytest.raises(CranfieldError, match="demands accounts"):
-        make_app(room=room, doors=Doors("0.0.0.0"))
+def test_a_server_that_others_can_reach_does_not_start_without_accounts(folder: Any, service: Any) -> None:
+    with pytest.raises(CranfieldError, match="requires accounts"):
+        make_app(judging=service, hosts=AllowedHosts("0.0.0.0"))
 
 
 @pytest.mark.parametrize(
@@ -85,7 +85,7 @@ def changing(app: Any) -> list[tuple[str, str]]:
         for route in app.routes
         if isinstance(route, Route)
         for method in route.methods or ()
-        if method not in SAFE
+        if method not in SAFE_METHODS
     ]
     assert len(found) > 15
     return found
@@ -120,9 +120,9 @@ def test_a_form_is_taken_as_a_form_only(alone: Any) -> None:
 def test_a_token_outlives_the_server(folder: Any) -> None:
     tokens = []
     for _ in range(2):
-        room = room_in(folder)
-        tokens.append(with_token(client_of(make_app(room=room))).headers["x-csrf-token"])
-        room.close()
+        service = open_service(folder)
+        tokens.append(with_token(client_of(make_app(judging=service))).headers["x-csrf-token"])
+        service.close()
     assert tokens[0] == tokens[1]
 
 
@@ -275,9 +275,9 @@ def test_what_is_evil_in_texts_and_ids_is_shown_as_text(tmp_path: Any) -> None:
     documents = [{"id": EVIL, "title": EVIL, "text": EVIL, "url": EVIL}, {"id": "b", "text": "b"}]
     topics = [{"id": EVIL, "title": EVIL, "description": EVIL, "narrative": EVIL}]
     folder = make_folder(tmp_path / "w", "judgments = 2", {EVIL: [EVIL, "b"]}, documents, topics)
-    room = room_in(folder)
+    service = open_service(folder)
     for name, grade in (("ada" + EVIL, 0), ("grace", 3)):
-        client = with_token(client_of(make_app(room=room, alone=name)))
+        client = with_token(client_of(make_app(judging=service, local_user=name)))
         for _ in range(2):
             item = client.post("/api/judging/next", json={}).json()["item"]
             given = {"kind": "judge", "query": EVIL, "place": item["place"], "grade": grade, "note": EVIL}
@@ -290,7 +290,7 @@ def test_what_is_evil_in_texts_and_ids_is_shown_as_text(tmp_path: Any) -> None:
         assert not re.search(r"<script(?![^>]*\bsrc=\"/static/)", html)
     answer = client.get("/api/judging/topics")
     assert answer.headers["content-type"] == "application/json"
-    room.close()
+    service.close()
 
 
 @pytest.mark.parametrize(
@@ -311,7 +311,7 @@ def test_what_is_evil_in_texts_and_ids_is_shown_as_text(tmp_path: Any) -> None:
     ],
 )
 def test_a_page_in_a_frame_can_do_nothing(markup: str) -> None:
-    html = framed(markup)
+    html = frame_html(markup)
     body = html.partition('<body dir="auto">')[2]
     assert body.startswith("<p")
     assert not re.search(r"<(script|iframe|object|embed|style|form|input|button|svg|math|meta|base|link)\b", body)
@@ -320,8 +320,8 @@ def test_a_page_in_a_frame_can_do_nothing(markup: str) -> None:
 
 
 def test_a_frame_is_locked_by_its_headers_as_well(tmp_path: Any) -> None:
-    room = room_in(make_folder(tmp_path / "w", pairs={"1": ["page"]}))
-    client = with_token(client_of(make_app(room=room)))
+    service = open_service(make_folder(tmp_path / "w", pairs={"1": ["page"]}))
+    client = with_token(client_of(make_app(judging=service)))
     item = client.post("/api/judging/next", json={}).json()["item"]
     assert item["document"]["is_page"] and "window.hit" not in item["document"]["text"]
     assert item["document"]["text"].split() == ["Big", "small", "tyre"]
@@ -329,7 +329,7 @@ def test_a_frame_is_locked_by_its_headers_as_well(tmp_path: Any) -> None:
     policy = answer.headers["content-security-policy"]
     assert "sandbox" in policy.split("; ") and "script-src" not in policy and "frame-ancestors 'self'" in policy
     assert "<h1>Big</h1>" in answer.text and "hit" not in answer.text
-    room.close()
+    service.close()
 
 
 def test_what_is_too_long_is_refused(alone: Any) -> None:
@@ -341,9 +341,9 @@ def test_what_is_too_long_is_refused(alone: Any) -> None:
     assert alone.get("/api/judging/item?" + "&".join(f"a{i}=1" for i in range(6000))).status_code in (400, 414)
 
 
-def test_no_mistake_of_ours_shows_where_it_was_made(alone: Any, room: Any, monkeypatch: Any, capsys: Any) -> None:
+def test_no_mistake_of_ours_shows_where_it_was_made(alone: Any, service: Any, monkeypatch: Any, capsys: Any) -> None:
     client = client_of(alone.app, raise_server_exceptions=False)
-    monkeypatch.setattr(type(room), "topics", lambda *_: 1 / 0)
+    monkeypatch.setattr(type(service), "list_topics", lambda *_: 1 / 0)
     answer = client.get("/api/judging/topics")
     assert answer.status_code == 500
     assert "Zero" not in answer.text and "Traceback" not in answer.text

@@ -21,7 +21,7 @@ from cranfield.annotation.database import open_database
 from cranfield.cli import commands
 from cranfield.errors import CranfieldError
 from cranfield.workbench.accounts import Accounts
-from cranfield.workbench.server import listening, set_up
+from cranfield.workbench.server import bind_socket, open_workbench
 from tests.waiting import TIMEOUT
 from tests.workbench.conftest import PASSWORD, QUICK, client_of, make_folder
 
@@ -52,7 +52,7 @@ def test_any_other_address_demands_accounts(folder: Path, host: str) -> None:
     if "there is no such address" in said or "Cannot assign" in said or "not supported" in said:
         pytest.skip(f"{host} is not to be had here")
     assert process.returncode == 2
-    assert "demands accounts" in said and "--coordinator NAME" in said
+    assert "requires accounts" in said and "--coordinator NAME" in said
 
 
 def test_a_coordinator_gets_a_link_and_the_server_starts(folder: Path) -> None:
@@ -67,32 +67,32 @@ def test_a_coordinator_gets_a_link_and_the_server_starts(folder: Path) -> None:
     refused.value.close()
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=TIMEOUT)
-    assert "passwords go over the network in the open" in said
+    assert "passwords are sent unencrypted" in said
 
 
 def test_where_there_are_accounts_people_sign_in_on_this_machine_too(folder: Path) -> None:
-    first = set_up(str(folder), coordinator="cora")
-    assert first.signs_in and first.invitation is not None
+    first = open_workbench(str(folder), coordinator="cora")
+    assert first.has_accounts and first.invitation is not None
     accounts = Accounts(open_database(folder / "pool.judgments.db"), QUICK)
     accounts.accept(first.invitation, PASSWORD)
     accounts.close()
-    bench = set_up(str(folder))
-    assert bench.signs_in
+    bench = open_workbench(str(folder))
+    assert bench.has_accounts
     assert client_of(bench.app).get("/api/judging").status_code == 401
-    bench.app.state.site.room.close()
-    first.app.state.site.room.close()
+    bench.app.state.workbench.judging.close()
+    first.app.state.workbench.judging.close()
 
 
 def test_alone_on_this_machine_nobody_signs_in(folder: Path) -> None:
-    bench = set_up(str(folder), assessor="ada")
-    assert not bench.signs_in
+    bench = open_workbench(str(folder), assessor="ada")
+    assert not bench.has_accounts
     assert client_of(bench.app).get("/api/session").json()["name"] == "ada"
-    bench.app.state.site.room.close()
+    bench.app.state.workbench.judging.close()
 
 
 def test_runs_without_a_workspace_are_for_this_machine_only() -> None:
-    with pytest.raises(CranfieldError, match="kept in a workspace"):
-        set_up(None, qrels="q", runs=["r"], host="0.0.0.0")
+    with pytest.raises(CranfieldError, match="stored in a workspace"):
+        open_workbench(None, qrels="q", runs=["r"], host="0.0.0.0")
 
 
 def test_a_workspace_without_a_pool_keeps_its_accounts_all_the_same(tmp_path: Path) -> None:
@@ -100,23 +100,23 @@ def test_a_workspace_without_a_pool_keeps_its_accounts_all_the_same(tmp_path: Pa
     (folder / "pool.jsonl").unlink()
     text = (folder / "cranfield.toml").read_text().replace("[judging]", '[systems]\nbm25 = "bm25"')
     (folder / "cranfield.toml").write_text(text)
-    assert not set_up(str(folder)).signs_in
-    with pytest.raises(CranfieldError, match="demands accounts"):
-        set_up(str(folder), host="0.0.0.0")
-    bench = set_up(str(folder), host="0.0.0.0", coordinator="cora")
-    assert bench.signs_in and not bench.judges
-    bench.app.state.site.accounts.close()
-    assert set_up(str(folder)).signs_in
+    assert not open_workbench(str(folder)).has_accounts
+    with pytest.raises(CranfieldError, match="requires accounts"):
+        open_workbench(str(folder), host="0.0.0.0")
+    bench = open_workbench(str(folder), host="0.0.0.0", coordinator="cora")
+    assert bench.has_accounts and not bench.app.state.workbench.judging
+    bench.app.state.workbench.accounts.close()
+    assert open_workbench(str(folder)).has_accounts
 
 
 def test_a_port_that_is_taken_is_told_at_once(folder: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        with pytest.raises(CranfieldError, match="Choose another: --port"):
-            listening("127.0.0.1", taken.getsockname()[1])
+        with pytest.raises(CranfieldError, match="Choose another port: --port"):
+            bind_socket("127.0.0.1", taken.getsockname()[1])
     with pytest.raises(CranfieldError, match="no such address"):
-        listening("no such host", 1)
+        bind_socket("no such host", 1)
 
 
 @pytest.mark.parametrize(
@@ -144,8 +144,8 @@ def test_it_does_not_start_without_the_files_it_is_to_show(tmp_path: Path, missi
 
 
 def test_a_folder_that_is_no_workspace_is_told_with_what_to_do(tmp_path: Path) -> None:
-    with pytest.raises(CranfieldError, match=r"no workspace.*cranfield init.*--qrels QRELS RUN"):
-        set_up(str(tmp_path))
+    with pytest.raises(CranfieldError, match=r"not a workspace.*cranfield init.*--qrels QRELS RUN"):
+        open_workbench(str(tmp_path))
 
 
 def test_it_can_be_served_by_https(folder: Path, tmp_path: Path) -> None:
@@ -174,7 +174,7 @@ def test_it_can_be_served_by_https(folder: Path, tmp_path: Path) -> None:
     process.communicate(timeout=TIMEOUT)
     wrong = cranfield("serve", str(folder), "--port", "0", "--certificate", "no", "--key", "no")
     _, said = wrong.communicate(timeout=TIMEOUT)
-    assert wrong.returncode == 2 and "cannot be used" in said
+    assert wrong.returncode == 2 and "cannot use the certificate" in said
 
 
 def test_texts_are_copied_once_and_anew_when_they_change(folder: Path) -> None:
@@ -183,10 +183,10 @@ def test_texts_are_copied_once_and_anew_when_they_change(folder: Path) -> None:
         before = kept.stat().st_mtime_ns if kept.exists() else 0
         if is_new:
             (folder / "documents.jsonl").write_text(f'{{"id": "d0", "text": "{text}"}}\n')
-        bench = set_up(str(folder))
-        room: Any = bench.app.state.site.room
-        assert room.documents.get("d0").text == text and room.documents.get("d1") is None
+        bench = open_workbench(str(folder))
+        service: Any = bench.app.state.workbench.judging
+        assert service.documents.get("d0").text == text and service.documents.get("d1") is None
         assert (kept.stat().st_mtime_ns != before) == is_new
-        room.close()
+        service.close()
         time.sleep(0.01)
     assert sorted(os.listdir(folder / ".cranfield")) == ["texts.db"]

@@ -59,7 +59,7 @@ def command(
       cranfield serve trec8 --adaptive mm-ns --budget 200
       cranfield serve trec8 --host 0.0.0.0 --coordinator ada --certificate cert.pem --key key.pem
     """
-    from cranfield.workbench import address_of, listening, run, set_up
+    from cranfield.workbench import bind_socket, open_workbench, serve, server_url
 
     if qrels is None and len(given) > 1:
         raise InputError(f"expected one workspace, found {len(given)}; runs need their judgments: --qrels QRELS RUN...")
@@ -71,8 +71,8 @@ def command(
     if growing is not None and qrels is not None:
         raise InputError("--adaptive feeds a pool that is judged, which takes a workspace; with --qrels there is none.")
     is_secure = certificate is not None or behind_proxy
-    with listening(host, port) as socket:
-        bench = set_up(
+    with bind_socket(host, port) as socket:
+        workbench = open_workbench(
             (given[0] if given else ".") if qrels is None else None,
             qrels=qrels,
             runs=given if qrels is not None else (),
@@ -84,17 +84,17 @@ def command(
             adaptive=growing,
             watch=lambda documents: progress(documents, None, "reading documents"),
         )
-        address = address_of(names[0] if names else host, socket.getsockname()[1], certificate is not None)
+        address = server_url(names[0] if names else host, socket.getsockname()[1], certificate is not None)
         echo(f"{address}\n")
-        if bench.invitation is not None:
-            echo(f"{coordinator} chooses a password at {address}invitation#{bench.invitation}\n")
+        if workbench.invitation is not None:
+            echo(f"{coordinator} chooses a password at {address}invitation#{workbench.invitation}\n")
         if not quiet:
-            if bench.signs_in and not bench.doors.is_local and not is_secure:
-                click.echo("Warning: passwords go over the network in the open; see --certificate.", err=True)
-            for note in bench.notes:
+            if workbench.has_accounts and not workbench.hosts.is_local and not is_secure:
+                click.echo("Warning: passwords are sent unencrypted; use --certificate.", err=True)
+            for note in workbench.notes:
                 click.echo(f"Note: {note}", err=True)
             click.echo("Ctrl-C ends it; what is confirmed is saved.", err=True)
-        run(bench, [socket], certificate, key, behind_proxy)
+        serve(workbench, [socket], certificate, key, behind_proxy)
 
 
 def _user() -> str:

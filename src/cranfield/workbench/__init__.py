@@ -1,21 +1,16 @@
-"""The workbench: judging and exploring in a browser. `make_app` makes it; `cranfield serve` serves it.
+"""The workbench: judging and exploring in a browser. `make_app` creates the application; `cranfield serve` serves it.
 
-    app = make_app(open_workspace("trec8"))                 # judge and explore, alone on 127.0.0.1
-    app = make_app(qrels="qrels.txt", runs=["a.run"])       # explore only
+    app = make_app(open_workspace("trec8"))                 # explore a workspace, as the local user
+    app = make_app(qrels="qrels.txt", runs=["a.run"])       # explore runs without one
 
-How a page is made: a handler takes a request and returns one `pages.Page` (a template, a value, and what only the
-template needs); `pages.twins("/topics", handler)` are the routes of the page and of its JSON twin, /topics.json. The
-value is what JSON shows; the template has it as `value`. Parameters are read by `asking.Asked(request)`, which answers
-400 for what makes no sense. Ids stand in the query string (`pages.address("/topic", query="51")`), whatever bytes they
-have. Pages for coordinators are `twins(…, role="coordinator")`. No script and no style stands in a page: files in
-`static/` do, named by `{{ static("app.css") }}`.
+A handler takes a request and returns a `pages.Page`: a template, a value, and what only the template needs.
+`pages.page_routes("/topics", handler)` are the routes of the page and of its JSON version, /topics.json, which is the
+value. `params.Params(request)` reads parameters and answers 400 if they are invalid.
+Ids are in the query string (`pages.build_url("/topic", query="51")`) and may contain any bytes. Pages have no inline
+scripts and styles: those are files in `static/`, linked by `static_url("app.css")`.
 
-Exploring is the package `explore`: its `routes(served)` (see `site.Served`), its lines of the navigation `NAV` (label
-and path; the first is where a coordinator begins) and its part of the API, `openapi()` (paths of OpenAPI). Its pages
-are for coordinators, which the application sees to. Templates and static files are in its folders of that name, the
-latter at `static("explore/…")`. Texts of documents by id come from `library.Library`, which keeps them on disk.
-
-All of it needs the extra `web`; nothing outside this package imports it.
+`judge` has the pages for assessors and coordinators, `explore` those that show results. Both name their routes in
+`routes()` and their part of the API in `schemas.paths()`. Everything here needs the extra `web`.
 """
 
 from __future__ import annotations
@@ -26,6 +21,8 @@ from cranfield.base import lazy_exports
 
 if TYPE_CHECKING:
     from cranfield.workbench.app import make_app
-    from cranfield.workbench.server import address_of, listening, run, set_up
+    from cranfield.workbench.server import bind_socket, open_workbench, serve, server_url
 
-__all__, __getattr__ = lazy_exports(__name__, {"app": "make_app", "server": "address_of listening run set_up"})
+__all__, __getattr__ = lazy_exports(
+    __name__, {"app": "make_app", "server": "bind_socket open_workbench serve server_url"}
+)

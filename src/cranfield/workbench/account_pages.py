@@ -1,4 +1,4 @@
-"""For coordinators: who has an account, and links by which others get one."""
+"""The page where coordinators manage accounts and invitations."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from cranfield.errors import InputError
-from cranfield.workbench.accounts import ROLES, Accounts
-from cranfield.workbench.app_state import Site
-from cranfield.workbench.pages import Page, endpoint, go_to, respond, twins
-from cranfield.workbench.params import form_of
+from cranfield.workbench.accounts import ROLES
+from cranfield.workbench.app_state import get_accounts
+from cranfield.workbench.pages import Page, endpoint, page_routes, redirect, respond
+from cranfield.workbench.params import get_form
 
 
 def routes() -> list[Route]:
-    """The page, and what can be done there."""
     return [
-        *twins("/people", people_page, role="coordinator"),
+        *page_routes("/people", people_page, role="coordinator"),
         endpoint("/people/invite", invite, role="coordinator", methods=["POST"]),
         endpoint("/people/change", change, role="coordinator", methods=["POST"]),
     ]
@@ -27,39 +26,33 @@ def people_page(request: Request) -> Page:
 
 
 def _page(request: Request, message: str = "", link: str = "", name: str = "", status: int = 200) -> Page:
-    more = {"message": message, "link": link, "name": name, "roles": ROLES}
-    return Page("people.html", {"people": _accounts(request).everybody()}, "People", more, status)
+    extra = {"message": message, "link": link, "name": name, "roles": ROLES}
+    return Page("people.html", {"people": get_accounts(request).list_all()}, "People", extra, status)
 
 
 def invite(request: Request) -> Response:
-    """Make a link by which somebody can choose a password. It is shown once."""
-    form = form_of(request)
+    """Create an invitation link, which is shown once."""
+    form = get_form(request)
     name = form.prose("name").strip()
     try:
-        secret = _accounts(request).invite(name, form.choice("role", ROLES, "assessor"), request.state.user.name)
+        secret = get_accounts(request).invite(name, form.choice("role", ROLES, "assessor"), request.state.user.name)
     except InputError as error:
         return respond(request, _page(request, str(error), status=400), False)
     return respond(request, _page(request, link=f"{request.base_url}invitation#{secret}", name=name), False)
 
 
 def change(request: Request) -> Response:
-    """Close an account or open it again, change a role, take an invitation back."""
-    form = form_of(request)
-    name, accounts = form.id("name"), _accounts(request)
+    """Close or reopen an account, change a role, withdraw an invitation."""
+    form = get_form(request)
+    name, accounts = form.id("name"), get_accounts(request)
     what = form.choice("what", ("close", "open", "uninvite", *ROLES), "close")
     try:
         if what == "uninvite":
-            accounts.uninvite(name)
+            accounts.revoke_invitation(name)
         elif what in ROLES:
             accounts.set_role(name, what)
         else:
             accounts.set_closed(name, what == "close")
     except InputError as error:
         return respond(request, _page(request, str(error), status=400), False)
-    return go_to("/people")
-
-
-def _accounts(request: Request) -> Accounts:
-    site: Site = request.app.state.site
-    assert site.accounts is not None
-    return site.accounts
+    return redirect("/people")

@@ -1,6 +1,6 @@
-"""Who may come in: accounts, invitations and sessions, in the database of the judgments.
+"""Accounts, invitations and sessions, in the database of the judgments.
 
-Of sessions and invitations only digests are kept: whoever reads the database cannot use them.
+Only digests of the secrets of sessions and invitations are stored, so reading the database does not give access.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from cranfield.annotation import Connection, Database, Migration, checked_assess
 from cranfield.base import Record
 from cranfield.errors import InputError
 from cranfield.workbench.app_state import User
-from cranfield.workbench.passwords import Cost, checked, hashed, is_right
+from cranfield.workbench.passwords import Cost, check_password, hash_password, verify_password
 
 DAY = 86_400.0
-INVITED = 7 * DAY  # seconds for which an invitation can be used
-IDLE, LONGEST = 7 * DAY, 30 * DAY  # seconds without a request after which a session ends, and at all
+INVITATION_LIFETIME = 7 * DAY  # seconds
+MAX_IDLE, MAX_SESSION = 7 * DAY, 30 * DAY  # seconds until a session ends: without requests, and in any case
 ROLES = ("assessor", "coordinator")
 
 MIGRATIONS = (
@@ -53,7 +53,7 @@ MIGRATIONS = (
 
 
 class Account(Record):
-    """Somebody who can sign in, or is invited to."""
+    """An account, or an invitation to create one."""
 
     name: str
     role: str
@@ -62,7 +62,7 @@ class Account(Record):
 
 
 class Accounts:
-    """The accounts of a server. Threads and processes may share one."""
+    """The accounts of a server. Safe to share between threads and processes."""
 
     def __init__(self, database: Database, cost: Cost | None = None, clock: Callable[[], float] = time.time) -> None:
         self.database = database
@@ -75,8 +75,8 @@ class Accounts:
 
     # Accounts
 
-    def are_there(self) -> bool:
-        """Whether anybody can sign in, or is invited as a coordinator."""
+    def has_any(self) -> bool:
+        """Whether there is an open account, or an invitation for a coordinator."""
 
         def work(at: Connection) -> bool:
             return (
@@ -87,70 +87,75 @@ class Accounts:
 
         return self.database.read(work)
 
-    def everybody(self) -> list[Account]:
-        """All accounts, and those who are invited, by name."""
+    def list_all(self) -> list[Account]:
+        """All accounts and invitations, by name."""
 
         def work(at: Connection) -> list[Account]:
             users = at.rows("SELECT name, role, is_closed, added_at FROM users")
             invited = at.rows("SELECT DISTINCT name, role FROM invitations WHERE until > ?", self._clock())
-            found = {name: Account(name, role, "closed" if shut else "open", at_) for name, role, shut, at_ in users}
+            accounts = {
+                name: Account(name, role, "closed" if is_closed else "open", added_at)
+                for name, role, is_closed, added_at in users
+            }
             for name, role in invited:
-                found.setdefault(name, Account(name, role, "invited"))
-            return sorted(found.values(), key=lambda one: one.name.lower())
+                accounts.setdefault(name, Account(name, role, "invited"))
+            return sorted(accounts.values(), key=lambda account: account.name.lower())
 
         return self.database.read(work)
 
-    def check(self, name: str, password: str) -> User | None:
-        """Who signs in; None where name or password is wrong, which takes as long."""
+    def authenticate(self, name: str, password: str) -> User | None:
+        """The user with this name and password, or None. Takes the same time either way."""
         row = self.database.read(
             lambda at: at.row("SELECT role, password FROM users WHERE name = ? AND is_closed = 0", name)
         )
         if row is None:
-            is_right(password, _nobody(self._cost))
+            verify_password(password, _dummy_hash(self._cost))
             return None
-        return User(name, row[0]) if is_right(password, row[1]) else None
+        return User(name, row[0]) if verify_password(password, row[1]) else None
 
     def change_password(self, name: str, password: str) -> None:
-        """Give an account another password; all its sessions end."""
-        kept = hashed(checked(password, name), self._cost)
+        """Set a new password and end all sessions of the account."""
+        stored = hash_password(check_password(password, name), self._cost)
 
         def work(at: Connection) -> None:
-            at.run("UPDATE users SET password = ? WHERE name = ?", kept, name)
+            at.run("UPDATE users SET password = ? WHERE name = ?", stored, name)
             at.run("DELETE FROM sessions WHERE name = ?", name)
 
         self.database.write(work)
 
     def set_closed(self, name: str, is_closed: bool) -> None:
-        """Close an account, or open it again; what its owner judged stays. The last coordinator stays, too."""
+        """Close an account, or open it again. Its judgments stay. The last coordinator cannot be closed."""
 
         def work(at: Connection) -> None:
             if at.value("SELECT 1 FROM users WHERE name = ?", name) is None:
-                raise InputError(f"there is no account of {name!r:.80}.")
+                raise InputError(f"there is no account {name!r:.80}.")
             at.run("UPDATE users SET is_closed = ? WHERE name = ?", int(is_closed), name)
             if is_closed:
                 at.run("DELETE FROM sessions WHERE name = ?", name)
                 at.run("DELETE FROM invitations WHERE name = ?", name)
-            _keep_a_coordinator(at)
+            _require_coordinator(at)
 
         self.database.write(work)
 
     def set_role(self, name: str, role: str) -> None:
-        """Make somebody a coordinator or an assessor."""
-        role = _role(role)
+        """Change the role of an account."""
+        role = _check_role(role)
 
         def work(at: Connection) -> None:
             if not at.run("UPDATE users SET role = ? WHERE name = ?", role, name):
-                raise InputError(f"there is no account of {name!r:.80}.")
-            _keep_a_coordinator(at)
+                raise InputError(f"there is no account {name!r:.80}.")
+            _require_coordinator(at)
 
         self.database.write(work)
 
     # Invitations
 
     def invite(self, name: str, role: str = "assessor", by: str = "") -> str:
-        """A secret by which somebody may choose a password, once, within a week; a second one for the same name
-        replaces the first. For somebody who has an account it is a way to a new password."""
-        name, role, secret = checked_assessor(name), _role(role), secrets.token_urlsafe(24)
+        """The secret of a new invitation, valid once and for a week; it replaces an earlier one for the same name.
+
+        Whoever has an account already can use it to set a new password.
+        """
+        name, role, secret = checked_assessor(name), _check_role(role), secrets.token_urlsafe(24)
 
         def work(at: Connection) -> None:
             known = at.value("SELECT role FROM users WHERE name = ?", name)
@@ -161,14 +166,14 @@ class Accounts:
                 name,
                 known or role,
                 by,
-                self._clock() + INVITED,
+                self._clock() + INVITATION_LIFETIME,
             )
 
         self.database.write(work)
         return secret
 
-    def invited(self, secret: str) -> User | None:
-        """Who is invited by a secret, if it still holds."""
+    def find_invited(self, secret: str) -> User | None:
+        """The user that a valid invitation is for."""
         row = self.database.read(
             lambda at: at.row(
                 "SELECT name, role FROM invitations WHERE digest = ? AND until > ?", _digest(secret), self._clock()
@@ -177,15 +182,15 @@ class Accounts:
         return None if row is None else User(*row)
 
     def accept(self, secret: str, password: str) -> User:
-        """Take up an invitation: the account is made, or gets a new password."""
-        user = self.invited(secret)
+        """Create the account of an invitation, or set its password."""
+        user = self.find_invited(secret)
         if user is None:
-            raise InputError("this invitation is used or out of date. Ask for another one.")
-        kept = hashed(checked(password, user.name), self._cost)
+            raise InputError("this invitation was used already or has expired. Ask for a new one.")
+        stored = hash_password(check_password(password, user.name), self._cost)
 
         def work(at: Connection) -> None:
             if not at.run("DELETE FROM invitations WHERE digest = ?", _digest(secret)):
-                raise InputError("this invitation is used. Ask for another one.")
+                raise InputError("this invitation was used already. Ask for a new one.")
             at.run(
                 """
                 INSERT INTO users (name, role, password, added_at) VALUES (?, ?, ?, ?)
@@ -193,7 +198,7 @@ class Accounts:
                 """,
                 user.name,
                 user.role,
-                kept,
+                stored,
                 now(),
             )
             at.run("DELETE FROM sessions WHERE name = ?", user.name)
@@ -201,25 +206,25 @@ class Accounts:
         self.database.write(work)
         return user
 
-    def uninvite(self, name: str) -> None:
-        """Take an invitation back."""
+    def revoke_invitation(self, name: str) -> None:
+        """Withdraw an invitation."""
         self.database.write(lambda at: at.run("DELETE FROM invitations WHERE name = ?", name))
 
     # Sessions
 
-    def begin(self, user: User) -> str:
-        """A new session; the secret that its cookie holds."""
+    def start_session(self, user: User) -> str:
+        """Start a session; returns the secret for its cookie."""
         secret, moment = secrets.token_urlsafe(32), self._clock()
 
         def work(at: Connection) -> None:
-            at.run("DELETE FROM sessions WHERE begun < ? OR seen < ?", moment - LONGEST, moment - IDLE)
+            at.run("DELETE FROM sessions WHERE begun < ? OR seen < ?", moment - MAX_SESSION, moment - MAX_IDLE)
             at.run("INSERT INTO sessions VALUES (?, ?, ?, ?)", _digest(secret), user.name, moment, moment)
 
         self.database.write(work)
         return secret
 
-    def user(self, secret: str) -> User | None:
-        """Whose session it is, if it has not ended."""
+    def find_user(self, secret: str) -> User | None:
+        """The user of a session that has not ended."""
         digest, moment = _digest(secret), self._clock()
         row = self.database.read(
             lambda at: at.row(
@@ -230,19 +235,19 @@ class Accounts:
                 digest,
             )
         )
-        if row is None or row[2] < moment - LONGEST or row[3] < moment - IDLE:
+        if row is None or row[2] < moment - MAX_SESSION or row[3] < moment - MAX_IDLE:
             return None
-        if row[3] < moment - DAY / 4:  # not at every request, which would wait for the disk
+        if row[3] < moment - DAY / 4:  # not on every request: a write waits for the disk
             self.database.write(lambda at: at.run("UPDATE sessions SET seen = ? WHERE digest = ?", moment, digest))
         return User(row[0], row[1])
 
-    def end(self, secret: str) -> None:
+    def end_session(self, secret: str) -> None:
         """Sign out."""
         self.database.write(lambda at: at.run("DELETE FROM sessions WHERE digest = ?", _digest(secret)))
 
 
-def kept_key(database: Database) -> bytes:
-    """A secret of a server, made once and kept."""
+def load_token_key(database: Database) -> bytes:
+    """The key of CSRF tokens, created on first use and stored in the database."""
     migrate(database, "accounts", MIGRATIONS)
     known = database.read(lambda at: at.value("SELECT value FROM secrets WHERE name = 'tokens'"))
     if known is None:
@@ -256,14 +261,14 @@ def kept_key(database: Database) -> bytes:
     return bytes.fromhex(known)
 
 
-def _keep_a_coordinator(at: Connection) -> None:
+def _require_coordinator(at: Connection) -> None:
     if at.value("SELECT 1 FROM users WHERE role = 'coordinator' AND is_closed = 0 LIMIT 1") is None:
-        raise InputError("there must be a coordinator: make somebody else one first.")
+        raise InputError("there must be at least one coordinator: make someone else coordinator first.")
 
 
-def _role(role: str) -> str:
+def _check_role(role: str) -> str:
     if role not in ROLES:
-        raise InputError(f"role {role!r:.40}, expected {' or '.join(ROLES)}.")
+        raise InputError(f"unknown role {role!r:.40}, expected {' or '.join(ROLES)}.")
     return role
 
 
@@ -272,6 +277,6 @@ def _digest(secret: str) -> str:
 
 
 @lru_cache(2)
-def _nobody(cost: Cost | None) -> str:
-    """A password that nobody has, to compare with where there is no account."""
-    return hashed(secrets.token_hex(16), cost)
+def _dummy_hash(cost: Cost | None) -> str:
+    """A hash to compare with if there is no such account."""
+    return hash_password(secrets.token_hex(16), cost)

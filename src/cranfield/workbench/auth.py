@@ -1,4 +1,4 @@
-"""Signing in and out, invitations, and finding out who is asking."""
+"""Signing in and out, accepting invitations, and identifying the user of a request."""
 
 from __future__ import annotations
 
@@ -14,184 +14,175 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from cranfield.errors import InputError
-from cranfield.workbench.accounts import LONGEST
-from cranfield.workbench.app_state import Site, User
-from cranfield.workbench.pages import Page, address, endpoint, go_to, respond, twins, wants_json
-from cranfield.workbench.params import Asked, form_of
-from cranfield.workbench.passwords import Patience
+from cranfield.workbench.accounts import MAX_SESSION
+from cranfield.workbench.app_state import AppState, User, get_accounts, get_app_state
+from cranfield.workbench.pages import Page, build_url, endpoint, page_routes, redirect, respond, wants_json
+from cranfield.workbench.params import Params, get_form
+from cranfield.workbench.passwords import RateLimiter
 from cranfield.workbench.security import Receive, Scope, Send
 
-ALONE = "alone"  # the session of whoever is alone on this machine
-QUARTER = 900.0  # seconds
-# attempts that may fail in a quarter of an hour: by one address at one name, at one name, and by one address
-ATTEMPTS = (5, 50, 30)
+LOCAL_SESSION = "alone"  # the session where nobody signs in
+WINDOW = 900.0  # seconds
+# failed attempts allowed in the window: by client and name, by name, by client
+MAX_ATTEMPTS = (5, 50, 30)
 
 
-class Identity:
-    """Finds out who is asking: `request.state.user`, None for nobody; and the token that only our pages know."""
+class AuthenticationMiddleware:
+    """Sets `request.state.user` (None if nobody has signed in) and the CSRF token."""
 
-    def __init__(self, app: Callable[..., Awaitable[None]], site: Site) -> None:
+    def __init__(self, app: Callable[..., Awaitable[None]], app_state: AppState) -> None:
         self.app = app
-        self.site = site
+        self.app_state = app_state
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             scope.setdefault("state", {})
             state = scope["state"]
-            state["session"], state["user"] = await self._found(scope)
-            state["csrf"] = self.site.token(state["session"])
+            state["session"], state["user"] = await self._identify(scope)
+            state["csrf"] = self.app_state.make_token(state["session"])
             state["as_json"] = False
         await self.app(scope, receive, send)
 
-    async def _found(self, scope: Scope) -> tuple[str, User | None]:
-        site = self.site
-        if site.accounts is None:
-            return ALONE, site.alone
-        secret = cookie_in(scope, site.cookie)
+    async def _identify(self, scope: Scope) -> tuple[str, User | None]:
+        app_state = self.app_state
+        if app_state.accounts is None:
+            return LOCAL_SESSION, app_state.local_user
+        secret = read_cookie(scope, app_state.cookie)
         if not secret or scope["path"].startswith("/static/"):
             return secret, None
-        return secret, await run_in_threadpool(site.accounts.user, secret)
+        return secret, await run_in_threadpool(app_state.accounts.find_user, secret)
 
 
-def cookie_in(scope: Scope, name: str) -> str:
-    """The cookie of a session; empty if there is none."""
+def read_cookie(scope: Scope, name: str) -> str:
+    """The value of a cookie; empty if there is none."""
     for key, value in scope["headers"]:
         if key == b"cookie":
             try:
-                found = SimpleCookie(value.decode("latin-1")).get(name)
+                cookie = SimpleCookie(value.decode("latin-1")).get(name)
             except CookieError:
                 continue
-            if found is not None and 0 < len(found.value) <= 200:
-                return found.value
+            if cookie is not None and 0 < len(cookie.value) <= 200:
+                return cookie.value
     return ""
 
 
-def routes(site: Site) -> list[Route]:
-    """Signing in and out; nothing of it where nobody needs to."""
-    found = [endpoint("/api/session", session)]
-    if site.accounts is None:
-        return found
-    guard = _Guard()
+def routes(app_state: AppState) -> list[Route]:
+    """The session, and with accounts signing in and out."""
+    if app_state.accounts is None:
+        return [endpoint("/api/session", session)]
+    forms = _PasswordForms()
     return [
-        *found,
-        *twins("/sign-in", sign_in_page),
-        endpoint("/sign-in", guard.sign_in, methods=["POST"]),
+        endpoint("/api/session", session),
+        *page_routes("/sign-in", sign_in_page),
+        endpoint("/sign-in", forms.sign_in, methods=["POST"]),
         endpoint("/sign-out", sign_out, methods=["POST"]),
-        *twins("/invitation", invitation_page),
-        endpoint("/invitation", guard.accept, methods=["POST"]),
-        *twins("/account", account_page, role="assessor"),
-        endpoint("/account", guard.change_password, role="assessor", methods=["POST"]),
+        *page_routes("/invitation", invitation_page),
+        endpoint("/invitation", forms.accept, methods=["POST"]),
+        *page_routes("/account", account_page, role="assessor"),
+        endpoint("/account", forms.change_password, role="assessor", methods=["POST"]),
     ]
 
 
 def session(request: Request) -> dict[str, Any]:
-    """Who is asking, and the token that requests which change something must send as X-CSRF-Token."""
+    """The user, and the token that requests with side effects must send as X-CSRF-Token."""
     user: User | None = request.state.user
     if user is None:
         raise HTTPException(401, "Sign in first.")
     return {"name": user.name, "role": user.role, "csrf": request.state.csrf}
 
 
-def asked_to_sign_in(request: Request) -> Response | None:
-    """Where a page is asked for by nobody, the way to sign in; None where a program asks."""
-    if wants_json(request) or request.app.state.site.accounts is None:
+def redirect_to_sign_in(request: Request) -> Response | None:
+    """A redirect to the sign-in page for browsers; None for programs."""
+    if wants_json(request) or get_app_state(request).accounts is None:
         return None
     wanted = request.url.path + (f"?{request.url.query}" if request.url.query else "")
-    return go_to(address("/sign-in", to=wanted if wanted != "/" else None))
+    return redirect(build_url("/sign-in", to=wanted if wanted != "/" else None))
 
 
 def sign_in_page(request: Request) -> Response | Page:
-    to = own_path(Asked(request).text("to"))
+    to = safe_redirect_path(Params(request).text("to"))
     if request.state.user is not None and not wants_json(request):
-        return go_to(to)
-    return _fresh(request, Page("sign_in.html", {"to": to}, "Sign in", {"message": "", "name": ""}))
+        return redirect(to)
+    return _respond(request, _sign_in_form(to))
 
 
 def invitation_page(request: Request) -> Response | Page:
-    # the secret stands behind #: no log and no Referer ever has it; a script puts it into the form
-    return _fresh(request, Page("invitation.html", {}, "You are invited", {"message": ""}))
+    # the secret follows # in the link, so no log and no Referer contains it; a script puts it into the form
+    return _respond(request, _invitation_form())
 
 
 def account_page(request: Request) -> Page:
-    user: User = request.state.user
-    return Page("account.html", {"name": user.name, "role": user.role}, "Your account", {"message": "", "done": False})
+    return _account_form(request.state.user)
 
 
-class _Guard:
-    """What takes passwords, and how often."""
+def _sign_in_form(to: str, message: str = "", name: str = "") -> Page:
+    return Page(
+        "sign_in.html", {"to": to}, "Sign in", {"message": message, "name": name}, status=403 if message else 200
+    )
+
+
+def _invitation_form(message: str = "") -> Page:
+    return Page("invitation.html", {}, "Choose a password", {"message": message}, status=400 if message else 200)
+
+
+def _account_form(user: User, message: str = "") -> Page:
+    value = {"name": user.name, "role": user.role}
+    return Page("account.html", value, "Your account", {"message": message}, status=400 if message else 200)
+
+
+class _PasswordForms:
+    """The forms that take passwords, with rate limits."""
 
     def __init__(self) -> None:
-        self._limits = [Patience(attempts, QUARTER) for attempts in ATTEMPTS]
+        self._limits = [RateLimiter(attempts, WINDOW) for attempts in MAX_ATTEMPTS]
 
     def sign_in(self, request: Request) -> Response:
-        form = form_of(request)
-        site: Site = request.app.state.site
-        assert site.accounts is not None
-        name, to = form.text("name").strip(), own_path(form.text("to"))
-        keys = self._wait(request, name)
-        user = site.accounts.check(name, form.text("password"))
+        form = get_form(request)
+        name, to = form.text("name").strip(), safe_redirect_path(form.text("to"))
+        keys = self._count_attempt(request, name)
+        user = get_accounts(request).authenticate(name, form.text("password"))
         if user is None:
-            page = Page(
-                "sign_in.html",
-                {"to": to},
-                "Sign in",
-                {"message": "The name or the password is wrong.", "name": name},
-                status=403,
-            )
-            return _fresh(request, page)
-        self._was_right(keys)
-        return _begin(request, user, to)
+            return _respond(request, _sign_in_form(to, "Wrong name or password.", name))
+        self._uncount(keys)
+        return _start_session(request, user, to)
 
     def accept(self, request: Request) -> Response:
-        form = form_of(request)
-        site: Site = request.app.state.site
-        assert site.accounts is not None
-        keys = self._wait(request, "\0invitation")
+        form, accounts = get_form(request), get_accounts(request)
+        keys = self._count_attempt(request, "\0invitation")
         try:
-            if site.accounts.invited(form.text("secret")) is not None:  # whatever password is chosen
-                self._was_right(keys, forgives=False)
+            if accounts.find_invited(form.text("secret")) is not None:  # whatever password is chosen
+                self._uncount(keys, earlier_too=False)
             if form.text("password") != form.text("again"):
-                raise InputError("the two passwords differ.")
-            user = site.accounts.accept(form.text("secret"), form.text("password"))
+                raise InputError("The passwords do not match.")
+            user = accounts.accept(form.text("secret"), form.text("password"))
         except InputError as error:
-            more = {"message": f"{error}"}
-            return _fresh(request, Page("invitation.html", {}, "You are invited", more, status=400))
-        return _begin(request, user, "/")
+            return _respond(request, _invitation_form(str(error)))
+        return _start_session(request, user, "/")
 
     def change_password(self, request: Request) -> Response:
-        form = form_of(request)
-        site: Site = request.app.state.site
+        form, accounts = get_form(request), get_accounts(request)
         user: User = request.state.user
-        assert site.accounts is not None
-        keys = self._wait(request, user.name)
-        message = ""
-        is_right = site.accounts.check(user.name, form.text("old")) is not None
-        if is_right:
-            self._was_right(keys)
-        if not is_right:
-            message = "The old password is wrong."
-        elif form.text("password") != form.text("again"):
-            message = "The two passwords differ."
-        else:
-            try:
-                site.accounts.change_password(user.name, form.text("password"))
-            except InputError as error:
-                message = str(error)
-        if not message:
-            return _begin(request, user, "/account")
-        value = {"name": user.name, "role": user.role}
-        page = Page("account.html", value, "Your account", {"message": message, "done": False}, status=400)
-        return respond(request, page, False)
+        keys = self._count_attempt(request, user.name)
+        try:
+            if accounts.authenticate(user.name, form.text("old")) is None:
+                raise InputError("The current password is wrong.")
+            self._uncount(keys)
+            if form.text("password") != form.text("again"):
+                raise InputError("The passwords do not match.")
+            accounts.change_password(user.name, form.text("password"))
+        except InputError as error:
+            return respond(request, _account_form(user, str(error)), False)
+        return _start_session(request, user, "/account")
 
-    def _wait(self, request: Request, name: str) -> list[str]:
-        """Count an attempt, or refuse it."""
+    def _count_attempt(self, request: Request, name: str) -> list[str]:
+        """Count an attempt; refuse it if there were too many."""
         host = request.client.host if request.client is not None else ""
         keys = [f"{host} {name}", name, host]
         for n, (limit, key) in enumerate(zip(self._limits, keys, strict=True)):
-            seconds = limit.wait(key)
+            seconds = limit.attempt(key)
             if seconds:
-                for other, counted in zip(self._limits[:n], keys, strict=False):
-                    other.take_back(counted)  # it was not made
+                for other, pluralize in zip(self._limits[:n], keys, strict=False):
+                    other.uncount(pluralize)  # this attempt is not made
                 raise HTTPException(
                     429,
                     f"Too many attempts. Try again in {max(1, round(seconds / 60))} minutes.",
@@ -199,60 +190,56 @@ class _Guard:
                 )
         return keys
 
-    def _was_right(self, keys: list[str], forgives: bool = True) -> None:
-        """Take back an attempt, which was no guess; whoever knows a password may have mistyped it before."""
+    def _uncount(self, keys: list[str], earlier_too: bool = True) -> None:
+        """Do not count a successful attempt; earlier failures by this client and name were typing errors."""
         for limit, key in zip(self._limits, keys, strict=True):
-            limit.take_back(key)
-        if forgives:
-            self._limits[0].forgive(keys[0])
+            limit.uncount(key)
+        if earlier_too:
+            self._limits[0].reset(keys[0])
 
 
 def sign_out(request: Request) -> Response:
-    site: Site = request.app.state.site
-    assert site.accounts is not None
-    site.accounts.end(request.state.session)
-    gone = go_to("/sign-in")
-    gone.delete_cookie(site.cookie, httponly=True, samesite="lax")
-    gone.headers["clear-site-data"] = '"cache"'
-    return gone
+    get_accounts(request).end_session(request.state.session)
+    response = redirect("/sign-in")
+    response.delete_cookie(get_app_state(request).cookie, httponly=True, samesite="lax")
+    response.headers["clear-site-data"] = '"cache"'
+    return response
 
 
-def own_path(text: str) -> str:
-    """Where to go after signing in: a page of ours, whatever was asked for.
+def safe_redirect_path(text: str) -> str:
+    """Where to go after signing in: a page of this server, or else the start page.
 
-    >>> own_path("/judge?topic=1"), own_path("//evil.example"), own_path("https://evil.example"), own_path("/\\\\evil")
-    ('/judge?topic=1', '/', '/', '/')
+    >>> [safe_redirect_path(path) for path in ("/judge?topic=1", "//evil.example", "https://evil.example", "/\\\\evil")]
+    ['/judge?topic=1', '/', '/', '/']
     """
     is_own = text.startswith("/") and not text.startswith("//") and "\\" not in text and text.isprintable()
     return text if is_own and not text.startswith(("/sign-in", "/api/")) else "/"
 
 
-def _begin(request: Request, user: User, to: str) -> Response:
-    """A session that is new, whatever cookie came with the request: nobody can have planted it."""
-    site: Site = request.app.state.site
-    assert site.accounts is not None
+def _start_session(request: Request, user: User, to: str) -> Response:
+    """Start a new session, whatever cookie came with the request: it may have been planted (session fixation)."""
+    accounts = get_accounts(request)
     if request.state.session:
-        site.accounts.end(request.state.session)
-    gone = go_to(to)
-    _set_cookie(request, gone, site.accounts.begin(user), round(LONGEST))
-    return gone
+        accounts.end_session(request.state.session)
+    response = redirect(to)
+    _set_cookie(request, response, accounts.start_session(user), round(MAX_SESSION))
+    return response
 
 
-def _fresh(request: Request, page: Page) -> Response:
-    """A page for somebody who is not known, with a cookie, so that the token of its form is of this browser only."""
-    if not request.state.session:
-        site: Site = request.app.state.site
-        request.state.session = secrets.token_urlsafe(32)
-        request.state.csrf = site.token(request.state.session)
-        answer = respond(request, page, wants_json(request))
-        _set_cookie(request, answer, request.state.session, None)
-        return answer
-    return respond(request, page, wants_json(request))
+def _respond(request: Request, page: Page) -> Response:
+    """A page for an unknown user, with a session cookie that ties the CSRF token of its form to this browser."""
+    if request.state.session:
+        return respond(request, page, wants_json(request))
+    request.state.session = secrets.token_urlsafe(32)
+    request.state.csrf = get_app_state(request).make_token(request.state.session)
+    response = respond(request, page, wants_json(request))
+    _set_cookie(request, response, request.state.session, None)
+    return response
 
 
-def _set_cookie(request: Request, answer: Response, value: str, seconds: int | None) -> None:
-    answer.set_cookie(
-        request.app.state.site.cookie,
+def _set_cookie(request: Request, response: Response, value: str, seconds: int | None) -> None:
+    response.set_cookie(
+        get_app_state(request).cookie,
         value,
         max_age=seconds,
         httponly=True,

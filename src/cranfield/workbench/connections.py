@@ -1,8 +1,7 @@
-"""The connections of a server: all requests share a pool of SQLAlchemy's, of a size that a database can bear.
+"""A pool of database connections that all requests share (SQLAlchemy's).
 
-SQL itself is written over DB-API, once for the server and for the terminal, which needs no extra: see
-`judging.database`. What a server needs beyond that is what the pool does: no more connections than so many, a wait that
-ends in a sentence, and none that is used again after it failed or was left in the midst of a transaction.
+The SQL is written for DB-API, once for the server and the terminal (`cranfield.annotation`). The pool limits the number
+of connections, gives up with a message after a while, and discards connections that failed or are in a transaction.
 """
 
 from __future__ import annotations
@@ -17,46 +16,46 @@ from sqlalchemy.pool import QueuePool
 from cranfield.annotation import PATIENCE, Database, DatabaseBusy
 from cranfield.errors import CranfieldError
 
-KEPT = 20  # connections that stay open
-MORE = 20  # opened when these are in use, and closed afterwards: starlette runs 40 requests at once
-WARM = 8  # that are open when a server begins
-OLDEST = 1800  # seconds; what is between a server and its database forgets connections that are silent for long
+POOL_SIZE = 20  # connections that stay open
+MAX_OVERFLOW = 20  # opened if these are in use, and closed afterwards: starlette runs 40 requests at once
+WARM_CONNECTIONS = 8  # opened when a server starts
+MAX_AGE = 1800  # seconds; firewalls drop connections that are idle for long
 
 D = TypeVar("D", bound=Database)
 
 
-class Pooled:
-    """Connections of a database out of a pool."""
+class ConnectionPool:
+    """The connections of a database."""
 
-    def __init__(self, database: Database, kept: int = KEPT, more: int = MORE, patience: float = PATIENCE) -> None:
+    def __init__(self, database: Database, size: int, overflow: int, timeout: float) -> None:
         self._database = database
-        self._patience = patience
+        self._timeout = timeout
         self.pool = QueuePool(
             lambda: database.connect(),
-            pool_size=kept,
-            max_overflow=more,
-            timeout=patience,
-            recycle=OLDEST,
-            # the one used last knows most of what is read, and the others may grow old
+            pool_size=size,
+            max_overflow=overflow,
+            timeout=timeout,
+            recycle=MAX_AGE,
+            # the connection used last has the warmest cache, and the others may expire
             use_lifo=True,
-            # asks the server only if a transaction is open, which ours never leave behind
+            # contacts the server only if a transaction is open, which we never leave behind
             reset_on_return="rollback",
         )
 
     @contextmanager
     def taken(self) -> Iterator[Any]:
-        """A connection for the time being; one that failed is not used again."""
+        """Borrow a connection; one that fails is discarded."""
         pool = self.pool
         try:
             proxy = pool.connect()
         except exc.TimeoutError:
             raise DatabaseBusy(
-                f"{self._database.name}: all connections have been in use for {self._patience:g} s. "
+                f"{self._database.name}: all connections have been in use for {self._timeout:g} s. "
                 "Nothing was saved; try again."
             ) from None
         try:
             yield proxy.dbapi_connection
-        except CranfieldError:  # it was refused by us, and rolled back: the connection is as good as before
+        except CranfieldError:  # refused by our own checks and rolled back: the connection is fine
             raise
         except BaseException:
             proxy.invalidate()
@@ -67,20 +66,20 @@ class Pooled:
                 pool.dispose()
 
     def close(self) -> None:
-        """End all connections that nobody is using; those in use end when they come back."""
+        """Close all idle connections; those in use are closed when they are returned."""
         before, self.pool = self.pool, self.pool.recreate()
         before.dispose()
 
 
-def pooled(database: D, kept: int = KEPT, more: int = MORE, patience: float = PATIENCE) -> D:
-    """The same database, which takes its connections from a pool from now on."""
+def use_pool(database: D, size: int = POOL_SIZE, overflow: int = MAX_OVERFLOW, timeout: float = PATIENCE) -> D:
+    """Make a database take its connections from a pool."""
     database.close()
-    database.connections = Pooled(database, kept, more, patience)
+    database.connections = ConnectionPool(database, size, overflow, timeout)
     return database
 
 
-def warm_up(database: Database, n: int = WARM) -> None:
-    """Open some connections before the first request needs one, which takes its time with PostgreSQL."""
+def warm_up(database: Database, n: int = WARM_CONNECTIONS) -> None:
+    """Open some connections before the first request needs one: PostgreSQL takes a while."""
     with ExitStack() as stack:
         for _ in range(n):
             stack.enter_context(database.connections.taken())

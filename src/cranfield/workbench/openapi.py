@@ -35,8 +35,8 @@ def routes(can_explore: bool) -> list[Route]:
     """The description itself."""
 
     def description(request: Request) -> dict[str, Any]:
-        site = request.app.state.site
-        return describe(site.room is not None, can_explore, site.accounts is not None)
+        app_state = request.app.state.workbench
+        return describe(app_state.judging is not None, can_explore, app_state.accounts is not None)
 
     return [endpoint("/openapi.json", description)]
 
@@ -50,13 +50,13 @@ def describe(judges: bool, explores: bool, signs_in: bool) -> dict[str, Any]:
     if signs_in:
         paths |= _signing_in()
     if judges:
-        from cranfield.workbench.judge import schemas
+        from cranfield.workbench.judge import schemas as judge_schemas
 
-        paths |= schemas.paths()
+        paths |= judge_schemas.paths()
     if explores:
-        from cranfield.workbench.explore import openapi
+        from cranfield.workbench.explore import schemas as explore_schemas
 
-        paths |= openapi()
+        paths |= explore_schemas.paths()
     return {
         "openapi": "3.1.0",
         "info": {

@@ -1,4 +1,4 @@
-"""How a page is made: one value, shown as HTML by a template or as JSON by its twin; errors, addresses, caching."""
+"""Pages: one value shown as HTML by a template or as JSON; URLs, static files, caching, errors."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ from cranfield.base import Record, encode_id, fields, pluralize
 from cranfield.errors import CranfieldError
 from cranfield.reporting import shown
 from cranfield.tables import number
+from cranfield.workbench.app_state import get_app_state
 from cranfield.workbench.params import FORM, media_type, read_form, read_json
-from cranfield.workbench.security import SAFE
+from cranfield.workbench.security import SAFE_METHODS
 
 HERE = Path(str(files("cranfield.workbench")))
-# where files are that pages load: the first part of their address, and the folder
-STATIC = {
+# folders of the files that pages load, by the first part of their URL
+STATIC_FOLDERS = {
     "": HERE / "static",
     "explore": HERE / "explore" / "static",
     "judging": Path(str(files("cranfield.annotation"))) / "page",
 }
-TYPES = {
+MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
@@ -48,108 +49,101 @@ TYPES = {
 
 
 class Page(Record, eq=False):
-    """What a handler returns: a template, the value that it and the JSON twin show, and what only the template needs.
+    """What a handler returns: a template, the value that HTML and JSON show, and what only the template needs.
 
-    `tag` names the state of what is shown, if that is known: a browser that has it already is told so (304).
+    `tag` identifies the content, if known: it becomes the ETag, and a browser that has the page gets 304.
     """
 
     template: str
     value: Any = None
     title: str = ""
-    more: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
     tag: str | None = None
 
 
-Handler = Callable[[Request], Any]  # -> Page, Response, or a promise of one
+Handler = Callable[[Request], Any]  # -> Page, Response, JSON value, or an awaitable of one
 
 
-def twins(
-    path: str, handler: Handler, *, name: str | None = None, role: str | None = None, methods: Sequence[str] = ("GET",)
-) -> list[Route]:
-    """The routes of a page and of its JSON twin; for a role, or for everybody who may come in.
+def page_routes(path: str, handler: Handler, *, name: str | None = None, role: str | None = None) -> list[Route]:
+    """The routes of a page and of its JSON version; for users with a role, or for all.
 
-    A handler that is no coroutine runs in a thread.
+    A handler that is not a coroutine function runs in a thread.
     """
 
-    async def shown_as_html(request: Request) -> Response:
-        return await _answer(request, handler, role, as_json=_wants_json(request))
+    async def show_html(request: Request) -> Response:
+        return await _answer(request, handler, role, as_json=_accepts_json(request))
 
-    async def shown_as_json(request: Request) -> Response:
+    async def show_json(request: Request) -> Response:
         return await _answer(request, handler, role, as_json=True)
 
-    twin = "/index.json" if path == "/" else f"{path}.json"
-    called = name or handler.__name__
+    json_path = "/index.json" if path == "/" else f"{path}.json"
+    name = name or handler.__name__
     return [
-        Route(twin, shown_as_json, methods=list(methods), name=f"{called}.json"),
-        Route(path, shown_as_html, methods=list(methods), name=called),
+        Route(json_path, show_json, methods=["GET"], name=f"{name}.json"),
+        Route(path, show_html, methods=["GET"], name=name),
     ]
 
 
 def endpoint(path: str, handler: Handler, *, role: str | None = None, methods: Sequence[str] = ("GET",)) -> Route:
-    """The route of something that is JSON, or a response of its own, and no page; a form is answered by a page."""
+    """The route of an API call or a form. Responses are JSON by default, and pages if a form was sent."""
 
-    async def answered(request: Request) -> Response:
+    async def answer(request: Request) -> Response:
         is_form = media_type(request) == FORM and not path.startswith("/api/")
         return await _answer(request, handler, role, as_json=not is_form)
 
-    return Route(path, answered, methods=list(methods), name=handler.__name__)
+    return Route(path, answer, methods=list(methods), name=handler.__name__)
 
 
 async def _answer(request: Request, handler: Handler, role: str | None, as_json: bool) -> Response:
     request.state.as_json = as_json
-    if request.method not in SAFE:
+    if request.method not in SAFE_METHODS:
         await check_token(request)
     if role is not None:
-        require(request, role)
+        require_role(request, role)
     try:
-        done = await called(handler, request)
+        result = await _call(handler, request)
     except (HTTPException, CranfieldError):
         raise
     except Exception as error:
         traceback.print_exception(error, file=sys.stderr)
-        return error_response(request, 500, MISTAKE)
-    if isinstance(done, Response):
-        return done
-    if not isinstance(done, Page):
-        return json_response(done)
-    return respond(request, done, as_json)
+        return error_response(request, 500, SERVER_ERROR)
+    if isinstance(result, Response):
+        return result
+    return respond(request, result, as_json) if isinstance(result, Page) else json_response(result)
 
 
 async def check_token(request: Request) -> None:
-    """Refuse what changes something and has not the token that only our own pages know.
+    """Refuse a request with side effects that lacks the CSRF token, which only our own pages know.
 
-    Scripts send it as a header, forms hold it. What was sent is `request.state.form` or `.body` from here on.
+    Scripts send it as a header, forms as a field. Also sets `request.state.form` or `request.state.body`.
     """
     token = request.headers.get("x-csrf-token", "")
     if media_type(request) == FORM:
         request.state.form = await read_form(request)
         token = token or request.state.form.text("csrf")
     elif not token:
-        raise HTTPException(403, "The token is missing. Load the page again.")
+        raise HTTPException(403, "The CSRF token is missing. Reload the page.")
     state = request.state
     if media_type(request) == "application/json":
         state.body = await read_json(request)
-    if not state.session or not request.app.state.site.is_token(state.session, token):
-        raise HTTPException(403, "This page is out of date. Load it again.")
+    if not state.session or not get_app_state(request).is_token(state.session, token):
+        raise HTTPException(403, "This page is out of date. Reload it.")
 
 
-async def called(handler: Handler, request: Request) -> Any:
-    """What a handler returns; one that may wait for a disk does so in a thread."""
-    done = handler(request) if iscoroutinefunction(handler) else await run_in_threadpool(handler, request)
-    return await done if isawaitable(done) else done
+async def _call(handler: Handler, request: Request) -> Any:
+    """The result of a handler; one that is not a coroutine function runs in a thread."""
+    result = handler(request) if iscoroutinefunction(handler) else await run_in_threadpool(handler, request)
+    return await result if isawaitable(result) else result
 
 
-def require(request: Request, role: str) -> None:
-    """Refuse who has not this role. Whoever is alone on this machine has every role."""
+def require_role(request: Request, role: str) -> None:
+    """Refuse users without this role."""
     user = request.state.user
     if user is None:
         raise HTTPException(401, "Sign in first.")
     if not user.may(role):
-        raise HTTPException(403, f"This is for {ROLES[role]}.")
-
-
-ROLES = {"coordinator": "coordinators", "assessor": "assessors"}
+        raise HTTPException(403, f"This page is for {role}s.")
 
 
 def respond(request: Request, page: Page, as_json: bool) -> Response:
@@ -157,14 +151,14 @@ def respond(request: Request, page: Page, as_json: bool) -> Response:
     headers = {"vary": "Accept, Cookie", "cache-control": "no-store"}
     if page.tag is not None:
         who = request.state.user
-        digest = etag(page.tag, page.template, str(as_json), repr(who), version("cranfield"), _assets())
+        digest = make_etag(page.tag, page.template, str(as_json), repr(who), version("cranfield"), _assets_digest())
         headers |= {"etag": digest, "cache-control": "private, no-cache"}
         if digest in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
     if as_json:
         return json_response(page.value, page.status, headers)
     return Response(
-        render(request, page.template, value=page.value, title=page.title, **page.more),
+        render(request, page.template, value=page.value, title=page.title, **page.extra),
         page.status,
         headers,
         "text/html; charset=utf-8",
@@ -172,80 +166,80 @@ def respond(request: Request, page: Page, as_json: bool) -> Response:
 
 
 def render(request: Request, template: str, **context: Any) -> bytes:
-    """The HTML of a template. It knows `value`, who is asking (`user`), `nav`, `csrf` and the functions below."""
+    """The HTML of a template, which also knows `user`, `csrf`, `app_state` and the functions below."""
     state = request.state
-    known = {
+    variables = {
         "request": request,
         "path": request.url.path,
         "user": getattr(state, "user", None),
         "csrf": getattr(state, "csrf", ""),
-        "site": request.app.state.site,
+        "app_state": get_app_state(request),
     }
-    return environment().get_template(template).render(known | context).encode("utf-8", "backslashreplace")
+    return environment().get_template(template).render(variables | context).encode("utf-8", "backslashreplace")
 
 
 @lru_cache(1)
 def environment() -> jinja2.Environment:
-    """The templates. Everything is escaped; what is undefined is a mistake."""
-    made = jinja2.Environment(
+    """The templates. All values are escaped; undefined names are errors."""
+    templates = jinja2.Environment(
         loader=jinja2.FileSystemLoader([HERE / "templates", HERE / "explore" / "templates"]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"static": static, "address": address, "version": version("cranfield")}
-    made.filters |= {
+    templates.globals |= {"static_url": static_url, "build_url": build_url}
+    templates.filters |= {
         "shown": shown,
-        "figure": figure,
-        "count": count,
-        "share": share,
-        "when": when,
-        "counted": pluralize,
-        "quoted": quoted,
+        "number": format_number,
+        "count": format_count,
+        "percent": format_percent,
+        "time": format_time,
+        "plural": pluralize,
+        "quote_id": quote_id,
     }
-    return made
+    return templates
 
 
-# How values are written
+# Formats
 
 
-def figure(value: float | None, digits: int = 4) -> str:
-    """A number with so many digits; – where there is none."""
+def format_number(value: float | None, digits: int = 4) -> str:
+    """A number with this many decimals; – for None."""
     return number(value, digits)
 
 
-def count(value: int | None) -> str:
-    """A whole number, thousands separated.
+def format_count(value: int | None) -> str:
+    """An integer with thousands separators.
 
-    >>> count(12345), count(None)
+    >>> format_count(12345), format_count(None)
     ('12,345', '–')
     """
     return "–" if value is None else f"{value:,}"
 
 
-def share(part: float, of: float) -> str:
-    """A share in percent.
+def format_percent(part: float, total: float) -> str:
+    """A proportion in percent.
 
-    >>> share(1, 8), share(0, 0)
+    >>> format_percent(1, 8), format_percent(0, 0)
     ('12 %', '–')
     """
-    return f"{100 * part / of:.0f} %" if of else "–"
+    return f"{100 * part / total:.0f} %" if total else "–"
 
 
-def when(time: str | None) -> str:
-    """A time of the log, for people.
+def format_time(time: str | None) -> str:
+    """A timestamp of the judgment log, to the minute.
 
-    >>> when("2026-03-01T09:00:00.000000Z")
+    >>> format_time("2026-03-01T09:00:00.000000Z")
     '2026-03-01 09:00 UTC'
     """
     return "–" if not time else f"{time[:10]} {time[11:16]} UTC"
 
 
-def address(path: str, **parameters: Any) -> str:
-    """An address within the workbench; ids of any bytes, and several values of a name, may be parameters.
+def build_url(path: str, **parameters: Any) -> str:
+    """A URL within the workbench. Parameters may be ids of any bytes, or lists of values; None leaves one out.
 
-    >>> address("/topic", query="a/b\\udcff", system=["x", "y"], depth=None)
+    >>> build_url("/topic", query="a/b\\udcff", system=["x", "y"], depth=None)
     '/topic?query=a%2Fb%FF&system=x&system=y'
     """
     pairs = []
@@ -256,10 +250,10 @@ def address(path: str, **parameters: Any) -> str:
     return f"{path}?{'&'.join(pairs)}" if pairs else path
 
 
-def quoted(text: str) -> str:
-    """An id as it can stand in a form, whatever bytes it has; `asking.Asked.id` reads it.
+def quote_id(text: str) -> str:
+    """An id of any bytes as the value of a form field; `Params.id` reads it.
 
-    >>> quoted("a/\\udcff")
+    >>> quote_id("a/\\udcff")
     'a%2F%FF'
     """
     return quote(encode_id(text), safe="")
@@ -269,150 +263,149 @@ def quoted(text: str) -> str:
 
 
 def json_response(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """A value as JSON. Ids that are no UTF-8 are escaped, so that they come back as they are."""
-    given = {"cache-control": "no-store"} | dict(headers or {})
-    return Response(as_json(value).encode(), status, given, "application/json")
+    """A value as JSON. Ids that are not UTF-8 are escaped, and come back unchanged."""
+    all_headers = {"cache-control": "no-store"} | dict(headers or {})
+    return Response(dump_json(value).encode(), status, all_headers, "application/json")
 
 
-def as_json(value: Any) -> str:
-    """A value as JSON: records as objects, numbers that are none as null.
+def dump_json(value: Any) -> str:
+    """A value as JSON: records as objects, NaN and infinity as null.
 
-    >>> as_json({"a": float("nan"), "b": (1, 2.0)})
+    >>> dump_json({"a": float("nan"), "b": (1, 2.0)})
     '{"a":null,"b":[1,2.0]}'
     """
-    return json.dumps(plain(value), allow_nan=False, separators=(",", ":"))
+    return json.dumps(to_builtins(value), allow_nan=False, separators=(",", ":"))
 
 
-def plain(value: Any) -> Any:
-    """A value made of what JSON knows."""
+def to_builtins(value: Any) -> Any:
+    """A value made of the types that JSON knows."""
     if value is None or isinstance(value, (str, bool, int)):
         return value
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
-        return {str(key): plain(one) for key, one in value.items()}
+        return {str(key): to_builtins(one) for key, one in value.items()}
     if isinstance(value, (list, tuple, set, frozenset)):
-        return [plain(one) for one in value]
+        return [to_builtins(one) for one in value]
     if hasattr(value, "to_dict"):
-        return plain(value.to_dict())
+        return to_builtins(value.to_dict())
     if isinstance(value, Record):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {one.name: to_builtins(getattr(value, one.name)) for one in fields(value)}
     if hasattr(value, "tolist"):  # NumPy's
-        return plain(value.tolist())
+        return to_builtins(value.tolist())
     return str(value)
 
 
-def _wants_json(request: Request) -> bool:
+def _accepts_json(request: Request) -> bool:
     accept = request.headers.get("accept", "")
     return "application/json" in accept and "text/html" not in accept
 
 
-# Files that pages load
+# Static files
 
 
-def static(name: str) -> str:
-    """The address of a file in static/; it changes with its content, so that browsers may keep it for good."""
+def static_url(name: str) -> str:
+    """The URL of a static file. It contains a digest of the content, so browsers may cache it forever."""
     return f"/static/{name}?v={_digest(name)}"
 
 
 def serve_static(request: Request) -> Response:
-    """A file that pages load."""
     name = request.path_params["name"]
-    found = _content(name)
-    if found is None:
+    file = _read_static(name)
+    if file is None:
         raise HTTPException(404, "There is no such file.")
-    content, kind = found
-    is_named = request.url.query == f"v={_digest(name)}"
+    content, media_type = file
+    is_versioned = request.url.query == f"v={_digest(name)}"
     headers = {
         "etag": f'"{_digest(name)}"',
-        "cache-control": "public, max-age=31536000, immutable" if is_named else "no-cache",
+        "cache-control": "public, max-age=31536000, immutable" if is_versioned else "no-cache",
     }
     if headers["etag"] in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    return Response(content, headers=headers, media_type=kind)
+    return Response(content, headers=headers, media_type=media_type)
 
 
 @lru_cache(100)
-def _content(name: str) -> tuple[bytes, str] | None:
-    """A file and its type. Only names of files that are there are looked up: no path leads anywhere else."""
-    file = _files().get(name)
-    return None if file is None else (file.read_bytes(), TYPES[file.suffix])
+def _read_static(name: str) -> tuple[bytes, str] | None:
+    """The content and media type of a static file. Only known names are looked up, so no path leads elsewhere."""
+    file = _static_files().get(name)
+    return None if file is None else (file.read_bytes(), MEDIA_TYPES[file.suffix])
 
 
 @lru_cache(1)
-def _files() -> dict[str, Path]:
+def _static_files() -> dict[str, Path]:
     return {
         f"{part}/{file.name}" if part else file.name: file
-        for part, folder in STATIC.items()
+        for part, folder in STATIC_FOLDERS.items()
         if folder.is_dir()
         for file in sorted(folder.iterdir())
-        if file.suffix in TYPES
+        if file.suffix in MEDIA_TYPES
     }
 
 
 @lru_cache(100)
 def _digest(name: str) -> str:
-    found = _content(name)
-    assert found is not None, f"there is no static file {name}"
-    return hashlib.sha256(found[0]).hexdigest()[:16]
+    file = _read_static(name)
+    assert file is not None, f"there is no static file {name}"
+    return hashlib.sha256(file[0]).hexdigest()[:16]
 
 
 @lru_cache(1)
-def _assets() -> str:
-    """What all templates and files come to: a page that is kept is not that of another version."""
+def _assets_digest() -> str:
+    """A digest of all templates and static files: another version of them makes cached pages invalid."""
     digest = hashlib.sha256()
-    for folder in (HERE / "templates", HERE / "explore" / "templates", *STATIC.values()):
+    for folder in (HERE / "templates", HERE / "explore" / "templates", *STATIC_FOLDERS.values()):
         for file in sorted(folder.rglob("*")) if folder.is_dir() else ():
             if file.is_file():
                 digest.update(file.read_bytes())
     return digest.hexdigest()
 
 
-def etag(*parts: str) -> str:
-    """A tag for a state that these texts name."""
+def make_etag(*parts: str) -> str:
+    """The ETag of a state that these texts identify."""
     return '"' + hashlib.sha256("\0".join(parts).encode("utf-8", "backslashreplace")).hexdigest()[:32] + '"'
 
 
 # Errors
 
-MISTAKE = "This is a mistake of ours, not yours. The server has written down where."
+SERVER_ERROR = "Internal server error. The details are in the log of the server."
 
 
-def go_to(path: str) -> Response:
-    """Go to another page of ours, after something was done."""
+def redirect(path: str) -> Response:
+    """Redirect to another page of the workbench after a form was handled."""
     assert path.startswith("/") and not path.startswith("//")
     return RedirectResponse(path, 303, {"cache-control": "no-store"})
 
 
 def error_response(request: Request, status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    """What went wrong, as a page or as JSON."""
-    given = {"cache-control": "no-store", **(headers or {})}
+    """An error as a page or as JSON."""
+    all_headers = {"cache-control": "no-store", **(headers or {})}
     if wants_json(request):
-        return JSONResponse({"error": shown(message)}, status, given)
-    body = render(request, "error.html", title=TITLES.get(status, "Something is wrong"), status=status, message=message)
-    return Response(body, status, given, "text/html; charset=utf-8")
+        return JSONResponse({"error": shown(message)}, status, all_headers)
+    title = ERROR_TITLES.get(status, "Error")
+    body = render(request, "error.html", title=title, status=status, message=message)
+    return Response(body, status, all_headers, "text/html; charset=utf-8")
 
 
 def wants_json(request: Request) -> bool:
-    """Whether a request is answered by JSON, errors too."""
+    """Whether the response is JSON, including errors."""
     path = request.url.path
     if getattr(request.state, "as_json", False) or path.startswith("/api/") or path.endswith(".json"):
         return True
-    return _wants_json(request)
+    return _accepts_json(request)
 
 
-TITLES = {
-    400: "This cannot be asked",
-    401: "Who are you?",
-    403: "Not for you",
-    404: "Not here",
-    405: "Not like this",
-    409: "Not now",
-    413: "Too much",
-    415: "Not in this form",
-    421: "Not this address",
+ERROR_TITLES = {
+    400: "Invalid request",
+    401: "Sign in",
+    403: "Not allowed",
+    404: "Not found",
+    405: "Invalid request",
+    409: "Not possible now",
+    413: "Too large",
+    415: "Unsupported format",
     429: "Too many attempts",
-    500: "A mistake of ours",
-    503: "Not now",
-    507: "No room left",
+    500: "Server error",
+    503: "Temporarily unavailable",
+    507: "Disk full",
 }

@@ -1,4 +1,4 @@
-"""Passwords: kept as hashes that are slow to try, and asked for no more often than a person would.
+"""Password hashing with scrypt, and rate limiting of attempts.
 
 scrypt (RFC 7914) with the parameters of the OWASP password storage cheat sheet for 32 MB.
 """
@@ -17,26 +17,26 @@ from collections.abc import Callable
 from cranfield.base import Record
 from cranfield.errors import InputError
 
-LEAST, MOST = 8, 1000  # characters
-AT_ONCE = 2  # hashes that are computed at a time, for the sake of memory
+MIN_LENGTH, MAX_LENGTH = 8, 1000  # characters
+MAX_CONCURRENT = 2  # hashes computed at a time: each takes 32 MB
 
 
 class Cost(Record):
-    """How much work a hash is."""
+    """Cost parameters of scrypt."""
 
     log_n: int = 15
     r: int = 8
     p: int = 3
 
 
-_turns = threading.BoundedSemaphore(AT_ONCE)
+_slots = threading.BoundedSemaphore(MAX_CONCURRENT)
 
 
-def hashed(password: str, cost: Cost | None = None) -> str:
-    """A password as it is kept.
+def hash_password(password: str, cost: Cost | None = None) -> str:
+    """The hash of a password, with salt and cost.
 
-    >>> text = hashed("correct horse", Cost(4, 8, 1))
-    >>> text[:12], is_right("correct horse", text), is_right("wrong horse", text)
+    >>> text = hash_password("correct horse", Cost(4, 8, 1))
+    >>> text[:12], verify_password("correct horse", text), verify_password("wrong horse", text)
     ('scrypt$4$8$1', True, False)
     """
     cost = cost or Cost()
@@ -45,28 +45,28 @@ def hashed(password: str, cost: Cost | None = None) -> str:
     return "$".join(["scrypt", str(cost.log_n), str(cost.r), str(cost.p), _text(salt), _text(digest)])
 
 
-def is_right(password: str, kept: str) -> bool:
-    """Whether a password is the one that is kept."""
-    _, log_n, r, p, salt, digest = kept.split("$")
-    found = _digest(password, base64.b64decode(salt), Cost(int(log_n), int(r), int(p)))
-    return hmac.compare_digest(found, base64.b64decode(digest))
+def verify_password(password: str, stored: str) -> bool:
+    """Whether a password matches a stored hash."""
+    _, log_n, r, p, salt, digest = stored.split("$")
+    actual = _digest(password, base64.b64decode(salt), Cost(int(log_n), int(r), int(p)))
+    return hmac.compare_digest(actual, base64.b64decode(digest))
 
 
-def checked(password: str, name: str) -> str:
-    """A password that may be used, or an error that says why not."""
-    if len(password) < LEAST:
-        raise InputError(f"a password has {LEAST} characters at least, found {len(password)}.")
-    if len(password) > MOST:
-        raise InputError(f"a password has {MOST:,} characters at most, found {len(password):,}.")
+def check_password(password: str, name: str) -> str:
+    """Return the password if it may be used; raise an error that says why not."""
+    if len(password) < MIN_LENGTH:
+        raise InputError(f"a password needs at least {MIN_LENGTH} characters, found {len(password)}.")
+    if len(password) > MAX_LENGTH:
+        raise InputError(f"a password may have at most {MAX_LENGTH:,} characters, found {len(password):,}.")
     if password.strip().lower() == name.strip().lower() or len(set(password)) < 3:
         raise InputError("this password is too easy to guess.")
     return password
 
 
 def _digest(password: str, salt: bytes, cost: Cost) -> bytes:
-    # the same characters may be typed in several ways
+    # keyboards may produce the same characters in several encodings
     content = unicodedata.normalize("NFKC", password).encode("utf-8", "backslashreplace")
-    with _turns:
+    with _slots:
         return hashlib.scrypt(content, salt=salt, n=1 << cost.log_n, r=cost.r, p=cost.p, maxmem=256 << 20, dklen=32)
 
 
@@ -74,12 +74,12 @@ def _text(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-class Patience:
-    """Counts attempts that failed, and says how long to wait for the next one.
+class RateLimiter:
+    """Limits the failed attempts within a time window.
 
     >>> clock = iter([0.0, 1.0, 2.0, 3.0]).__next__
-    >>> patience = Patience(2, 60.0, clock)
-    >>> patience.wait("ada"), patience.wait("ada"), patience.wait("ada"), patience.wait("grace")
+    >>> limiter = RateLimiter(2, 60.0, clock)
+    >>> limiter.attempt("ada"), limiter.attempt("ada"), limiter.attempt("ada"), limiter.attempt("grace")
     (0.0, 0.0, 58.0, 0.0)
     """
 
@@ -88,12 +88,12 @@ class Patience:
         self._times: dict[str, list[float]] = {}
         self._lock = threading.Lock()
 
-    def wait(self, key: str) -> float:
-        """Seconds to wait; 0 if an attempt may be made now, which is counted at once: others may be on their way."""
+    def attempt(self, key: str) -> float:
+        """Count an attempt. Returns 0, or the seconds to wait if there were too many."""
         with self._lock:
             now = self._clock()
             if len(self._times) > 10_000:
-                self._forget(now)
+                self._drop_old(now)
             recent = [time for time in self._times.get(key, ()) if now - time < self._seconds]
             if len(recent) >= self._attempts:
                 self._times[key] = recent
@@ -101,18 +101,18 @@ class Patience:
             self._times[key] = [*recent, now]
             return 0.0
 
-    def take_back(self, key: str) -> None:
-        """Do not count the last attempt: it was right. Those before it still count."""
+    def uncount(self, key: str) -> None:
+        """Remove the last attempt from the count."""
         with self._lock:
             if times := self._times.get(key):
                 times.pop()
                 if not times:
                     del self._times[key]
 
-    def forgive(self, key: str) -> None:
-        """Forget the attempts, after one that was right."""
+    def reset(self, key: str) -> None:
+        """Remove all attempts from the count."""
         with self._lock:
             self._times.pop(key, None)
 
-    def _forget(self, now: float) -> None:
+    def _drop_old(self, now: float) -> None:
         self._times = {key: times for key, times in self._times.items() if now - times[-1] < self._seconds}

@@ -1,8 +1,8 @@
-"""What every request must pass: the right host, the right origin, and headers that keep a browser from mischief.
+"""Checks of host and origin for every request, and security headers for every response.
 
-Whoever is alone on this machine needs no password, but other sites that run in the same browser must not reach it:
-a name that somebody points at 127.0.0.1 (DNS rebinding) is refused by the Host header, a request that another site
-sends by the Origin header, and by a token that only our own pages know.
+A local user needs no password, but other sites open in the same browser must not reach the server. The Host header
+protects against DNS rebinding (a foreign name that resolves to 127.0.0.1); the Origin header and the CSRF token protect
+against requests sent by other sites.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse
 
 from cranfield.base import Record
 
@@ -20,17 +21,17 @@ Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
-SAFE = ("GET", "HEAD", "OPTIONS")
-# no inline script and no inline style anywhere; nothing from elsewhere
-POLICY = (
+SAFE_METHODS = ("GET", "HEAD", "OPTIONS")
+# no inline scripts or styles, and nothing from other origins
+CONTENT_SECURITY_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-HEADERS = {
-    "content-security-policy": POLICY,
+SECURITY_HEADERS = {
+    "content-security-policy": CONTENT_SECURITY_POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    # of other sites nothing; a form of ours still says where it comes from
+    # other sites see no referrer; our own forms still send theirs
     "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -38,34 +39,34 @@ HEADERS = {
 }
 
 
-class Doors(Record):
-    """By which names the server may be called."""
+class AllowedHosts(Record):
+    """The host names under which the server answers."""
 
-    host: str = "127.0.0.1"  # it listens on
-    names: tuple[str, ...] = ()  # it is known by besides
+    host: str = "127.0.0.1"  # the address to listen on
+    names: tuple[str, ...] = ()  # additional names
 
     @property
     def is_local(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the server."""
         return is_loopback(self.host)
 
     def allows(self, header: str) -> bool:
         """Whether a Host header names this server.
 
-        >>> doors = Doors()
-        >>> doors.allows("127.0.0.1:8000"), doors.allows("[::1]:8000"), doors.allows("evil.example:8000")
+        >>> hosts = AllowedHosts()
+        >>> hosts.allows("127.0.0.1:8000"), hosts.allows("[::1]:8000"), hosts.allows("evil.example:8000")
         (True, True, False)
         """
         name = host_name(header)
         if not name:
             return False
         known = (*LOOPBACK_NAMES, self.host.lower(), *(one.lower() for one in self.names))
-        # what is no name cannot be pointed at us by somebody else
+        # an IP address, unlike a name, cannot be pointed at this server by others
         return name in known or is_loopback(name) or (not self.is_local and _is_address(name))
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine, and reachable from it only.
+    """Whether a host is a loopback address.
 
     >>> is_loopback("127.0.0.1"), is_loopback("localhost"), is_loopback("0.0.0.0")
     (True, True, False)
@@ -79,7 +80,7 @@ def is_loopback(host: str) -> bool:
 
 
 def host_name(header: str) -> str:
-    """The name in a Host header, without the port; empty if it is none."""
+    """The name in a Host header, without the port; empty if the header is invalid."""
     header = header.strip().lower()
     if header.startswith("["):
         name, closed, rest = header[1:].partition("]")
@@ -96,17 +97,12 @@ def _is_address(name: str) -> bool:
     return True
 
 
-def is_own_origin(origin: str, scheme: str, host: str) -> bool:
-    """Whether a request comes from a page of this server."""
-    return origin == f"{scheme}://{host}"
+class SecurityMiddleware:
+    """Refuses requests with a wrong host or origin, and adds the security headers to responses."""
 
-
-class Gate:
-    """Lets requests in by the right door, and puts the headers on what goes out."""
-
-    def __init__(self, app: Callable[..., Awaitable[None]], doors: Doors) -> None:
+    def __init__(self, app: Callable[..., Awaitable[None]], hosts: AllowedHosts) -> None:
         self.app = app
-        self.doors = doors
+        self.hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -116,35 +112,31 @@ class Gate:
 
         async def send_with_headers(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
-                message["headers"] = with_headers(message.get("headers", ()))
+                message["headers"] = add_headers(message.get("headers", ()))
             await send(message)
 
         request = Request(scope, receive)
-        wrong = self._refused(request)
-        if wrong is not None:
-            from starlette.responses import PlainTextResponse
-
-            status, text = wrong
-            await PlainTextResponse(text, status)(scope, receive, send_with_headers)
+        refusal = self._refuse(request)
+        if refusal is not None:
+            await refusal(scope, receive, send_with_headers)
             return
         await self.app(scope, receive, send_with_headers)
 
-    def _refused(self, request: Request) -> tuple[int, str] | None:
+    def _refuse(self, request: Request) -> PlainTextResponse | None:
         hosts = request.headers.getlist("host")
-        if len(hosts) != 1 or not self.doors.allows(hosts[0]):
-            return 421, "This server does not go by that name. (cranfield serve --name NAME adds a name.)"
-        if request.method in SAFE:
+        if len(hosts) != 1 or not self.hosts.allows(hosts[0]):
+            return PlainTextResponse("Unknown host name. (cranfield serve --name NAME adds a name.)", 421)
+        if request.method in SAFE_METHODS:
             return None
         origins = request.headers.getlist("origin")
-        if any(not is_own_origin(one, request.url.scheme, hosts[0]) for one in origins):
-            return 403, "This request comes from another site."
-        if request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-            return 403, "This request comes from another site."
+        is_own = all(origin == f"{request.url.scheme}://{hosts[0]}" for origin in origins)
+        if not is_own or request.headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+            return PlainTextResponse("This request comes from another site.", 403)
         return None
 
 
-def with_headers(given: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Headers with ours, where they are not set."""
-    there = {name.lower() for name, _ in given}
-    more = [(name.encode(), value.encode()) for name, value in HEADERS.items() if name.encode() not in there]
-    return [*given, *more]
+def add_headers(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Headers plus the security headers that are not among them."""
+    names = {name.lower() for name, _ in headers}
+    added = [(name.encode(), value.encode()) for name, value in SECURITY_HEADERS.items() if name.encode() not in names]
+    return [*headers, *added]

@@ -206,7 +206,7 @@ def test_a_page_that_is_not_complete_completes_itself(
         return leave_out(*given, **options)
 
     monkeypatch.setattr(pooling, "leave_out", slowly)
-    monkeypatch.setattr(request_context, "PATIENCE", 0.3)
+    monkeypatch.setattr(request_context, "PAGE_TIMEOUT", 0.3)
     with serving(make_app(open_workspace(lay_out(tmp_path)))) as address:
         context = chromium.new_context(viewport={"width": 390, "height": 844}, base_url=address)
         tab = watched(context.new_page())

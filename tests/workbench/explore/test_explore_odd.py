@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from cranfield.experiment.workspace import open_workspace
 from cranfield.workbench import make_app
-from cranfield.workbench.explore import PAGES, openapi
-from cranfield.workbench.pages import address
+from cranfield.workbench.explore import PAGES, schemas
+from cranfield.workbench.pages import build_url
 from tests.soak import examples
 from tests.workbench.conftest import client_of
 
@@ -73,22 +73,22 @@ class _Elements(HTMLParser):
 
 def addresses() -> Iterator[str]:
     yield from ("/leaderboard", "/compare", "/topics", "/pool", "/efficiency", "/measures")
-    yield address("/leaderboard", filter=SCRIPT)
-    yield address("/measures", filter='"><script>')
-    yield address("/system", system="bad")
+    yield build_url("/leaderboard", filter=SCRIPT)
+    yield build_url("/measures", filter='"><script>')
+    yield build_url("/system", system="bad")
     for query in QUERIES:
-        yield address("/topic", query=query, system=["bad", "other"], show=DOCS[0])
-        yield address("/explain", query=query, system="bad", measure="AP")
+        yield build_url("/topic", query=query, system=["bad", "other"], show=DOCS[0])
+        yield build_url("/explain", query=query, system="bad", measure="AP")
     for doc in DOCS:
-        yield address("/document", doc=doc)
-        yield address("/document", doc=doc, query=QUERIES[3])
-    yield address("/topic", query=SCRIPT, show="<b>not there</b>")
+        yield build_url("/document", doc=doc)
+        yield build_url("/document", doc=doc, query=QUERIES[3])
+    yield build_url("/topic", query=SCRIPT, show="<b>not there</b>")
     # what is refused is told, and escaped as well
-    yield address("/topic", query="<b>nothing</b>")
-    yield address("/system", system="<b>nobody</b>")
-    yield address("/leaderboard", measure="<b>none</b>", sort="<i>")
-    yield address("/measure", name="<b>none</b>")
-    yield address("/document", doc="<b>nowhere</b>")
+    yield build_url("/topic", query="<b>nothing</b>")
+    yield build_url("/system", system="<b>nobody</b>")
+    yield build_url("/leaderboard", measure="<b>none</b>", sort="<i>")
+    yield build_url("/measure", name="<b>none</b>")
+    yield build_url("/document", doc="<b>nowhere</b>")
 
 
 @pytest.mark.parametrize("where", list(addresses()))
@@ -109,11 +109,11 @@ def test_nothing_that_has_a_name_gets_into_a_page_as_anything_but_text(hostile: 
 
 def test_ids_of_any_bytes_have_their_pages(hostile: Any) -> None:
     for query in QUERIES:
-        found = hostile.get(address("/topic.json", query=query, system="bad"))
+        found = hostile.get(build_url("/topic.json", query=query, system="bad"))
         assert found.status_code == 200 and found.json()["query"] == query
         assert [one["doc"] for one in found.json()["rankings"][0]["documents"]] == DOCS
     for doc in DOCS:
-        assert hostile.get(address("/document.json", doc=doc)).json()["doc"] == doc
+        assert hostile.get(build_url("/document.json", doc=doc)).json()["doc"] == doc
     links = re.findall(r'href="(/topic\?[^"]+)"', hostile.get("/topics").text)
     assert len(links) == len(QUERIES)
     assert all(hostile.get(link.replace("&amp;", "&")).status_code == 200 for link in links)
@@ -219,7 +219,9 @@ VALUES = st.one_of(
     st.sampled_from(["5", "lsi", "bm25", "nDCG@10", "AP", "-AP", "query", "b003", "t", "10", "1", "0", "-1", ""]),
     st.text(max_size=20).filter(lambda text: text.isprintable()),
 )
-PARAMETERS = sorted({one["name"] for path in openapi().values() for one in path["get"]["parameters"]} | {"state", "x"})
+PARAMETERS = sorted(
+    {one["name"] for path in schemas.paths().values() for one in path["get"]["parameters"]} | {"state", "x"}
+)
 
 
 @examples(150)
@@ -239,10 +241,10 @@ def test_no_combination_of_parameters_is_a_mistake_of_ours(
 def test_schemathesis_finds_no_mistake_in_the_description(client: Any) -> None:
     schemathesis = pytest.importorskip("schemathesis")
     description = client.get("/openapi.json").json()
-    description["paths"] = openapi()
+    description["paths"] = schemas.paths()
     schema = schemathesis.openapi.from_dict(description)
     operations = [result.ok() for result in schema.get_all_operations()]
-    assert {operation.path for operation in operations} == set(openapi())
+    assert {operation.path for operation in operations} == set(schemas.paths())
     for operation in operations:
         assert _attempts(operation, client) > 5
 

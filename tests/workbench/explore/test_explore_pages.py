@@ -20,8 +20,8 @@ from cranfield.pooling.diagnosis import diagnose
 from cranfield.reporting.catalogue import record
 from cranfield.stats.comparison import compare
 from cranfield.workbench import make_app
-from cranfield.workbench.app_state import Served, User
-from cranfield.workbench.explore import NAV, PAGES, openapi, pooling, request_context
+from cranfield.workbench.app_state import DataSource, User
+from cranfield.workbench.explore import NAV, PAGES, pooling, request_context, schemas
 from cranfield.workbench.explore.request_context import Explorer
 from tests.soak import SOAK
 from tests.waiting import TIMEOUT, wait_until
@@ -87,8 +87,8 @@ def test_pages_that_the_navigation_names_are_there(client: Any) -> None:
 
 
 def test_the_description_tells_of_every_page(client: Any) -> None:
-    assert {f"{path}.json" for path in PAGES} == set(openapi())
-    assert set(openapi()) <= set(client.get("/openapi.json").json()["paths"])
+    assert {f"{path}.json" for path in PAGES} == set(schemas.paths())
+    assert set(schemas.paths()) <= set(client.get("/openapi.json").json()["paths"])
 
 
 # Numbers
@@ -253,9 +253,9 @@ def test_a_document_tells_who_retrieved_it_where(client: Any) -> None:
 
 
 def test_a_document_is_found_in_all_runs_before_any_is_read(place: Path) -> None:
-    explorer = Explorer(Served(open_workspace(place)))
-    found = explorer.finder.find()
-    read = dict(explorer.read(found, found.systems, 30))
+    explorer = Explorer(DataSource(open_workspace(place)))
+    found = explorer.loader.load()
+    read = dict(explorer.read_rankings(found, found.systems, 30))
     for doc in ("b003", "b120", "nowhere"):
         known = [(name, one.query, one.rank) for name, ranking in read.items() for one in ranking.find(doc)]
         searched = explorer.search(found, doc, 30)
@@ -279,8 +279,8 @@ def test_a_document_has_its_page_while_runs_are_read(tmp_path: Path, monkeypatch
         return read(*given)
 
     monkeypatch.setattr(request_context, "read_plain_run", slowly)
-    monkeypatch.setattr(request_context, "BRIEFLY", 0.05)
-    monkeypatch.setattr(request_context, "PATIENCE", TIMEOUT)
+    monkeypatch.setattr(request_context, "PARTIAL_TIMEOUT", 0.05)
+    monkeypatch.setattr(request_context, "PAGE_TIMEOUT", TIMEOUT)
     with client_of(make_app(open_workspace(lay_out(tmp_path)))) as client:
         early = client.get("/document?doc=b003&query=1").text
         going.set()
@@ -305,11 +305,11 @@ def test_what_is_known_of_the_pool_is_shown_while_systems_are_left_out(
     monkeypatch.setattr(pooling, "leave_out", slowly)
     with client_of(make_app(open_workspace(lay_out(tmp_path)))) as client:
         assert client.get("/leaderboard").status_code == 200
-        monkeypatch.setattr(request_context, "PATIENCE", 0.2)
+        monkeypatch.setattr(request_context, "PAGE_TIMEOUT", 0.2)
         wait_until(lambda: client.get("/pool?sort=tau").status_code != 202)
         early = client.get("/pool?sort=tau")
         going.set()
-        monkeypatch.setattr(request_context, "PATIENCE", TIMEOUT)
+        monkeypatch.setattr(request_context, "PAGE_TIMEOUT", TIMEOUT)
         late = client.get("/pool?sort=tau").text
     assert "data-unfinished" in early.text and "etag" not in early.headers
     assert re.search(r"1 of\s+3\s+systems left out", re.sub(r"<[^>]*>", "", early.text))
@@ -349,8 +349,8 @@ def test_with_very_many_hits_only_first_ranks_are_held(tmp_path: Path, monkeypat
     place = lay_out(tmp_path)
     with client_of(make_app(open_workspace(place))) as client:
         whole = client.get("/pool.json").json()
-    monkeypatch.setattr(pooling, "MOST_HITS", 100)
-    monkeypatch.setattr(pooling, "CUT", 10)
+    monkeypatch.setattr(pooling, "MAX_HITS", 100)
+    monkeypatch.setattr(pooling, "CUTOFF", 10)
     for file in (place / ".cranfield" / "explore").glob("kept.db*"):
         file.unlink()
     with client_of(make_app(open_workspace(place))) as client:
@@ -428,7 +428,7 @@ def test_a_page_that_a_browser_has_is_not_sent_again(client: Any) -> None:
 
 def test_measures_that_are_not_compared_are_named(client: Any) -> None:
     found = client.get("/compare.json?system=lsi&baseline=bm25&measure=AP+Judged%4010").json()
-    why = "Judged@10 does not say which system is better, topic by topic, and is not compared."
+    why = "Not compared, as not a measure of quality by topic: Judged@10."
     assert [pair["measure"] for pair in found["pairs"]] == ["AP"] and found["not_compared"] == why
     assert why in client.get("/compare?system=lsi&baseline=bm25&measure=AP+Judged%4010").text
     found = client.get("/compare.json?system=lsi&baseline=bm25").json()  # the usual ones
@@ -492,36 +492,36 @@ def test_one_system_and_one_topic_have_defined_pages(tmp_path: Path) -> None:
 
 
 def test_who_judges_is_not_let_in(client: Any) -> None:
-    site = client.app.state.site
-    before = site.alone
-    object.__setattr__(site, "alone", User("ada", "assessor"))
+    app_state = client.app.state.workbench
+    before = app_state.local_user
+    object.__setattr__(app_state, "local_user", User("ada", "assessor"))
     try:
         for path in PAGES:
             for address in (path, f"{path}.json"):
                 assert client.get(address).status_code == 403, address
     finally:
-        object.__setattr__(site, "alone", before)
+        object.__setattr__(app_state, "local_user", before)
     assert client.get("/leaderboard").status_code == 200
 
 
 def test_who_judged_a_document_is_told(tmp_path: Path) -> None:
     from cranfield.annotation import Desk, adjudicate
-    from cranfield.workbench.judge.judging_service import open_room
+    from cranfield.workbench.judge.judging_service import open_judging
 
     place = lay_out(tmp_path)
     (place / "pool.jsonl").write_text('{"pool": {"strategy": "depth"}}\n{"query": "1", "doc": "b003"}\n')
     with (place / "cranfield.toml").open("a") as out:
         out.write("[judging]\njudgments = 2\n")
     workspace = open_workspace(place)
-    room = open_room(workspace)
-    assert room is not None
+    service = open_judging(workspace)
+    assert service is not None
     for who, grade in (("ada", 2), ("grace", 0)):
-        desk = Desk(room.log, who)
+        desk = Desk(service.log, who)
         item = desk.next()
         assert item is not None
         desk.save("judge", item.query, item.place, grade=grade, note=f"said {who} <b>")
-    adjudicate(room.log, "chief", "1", "b003", 3)
-    with client_of(make_app(workspace, room=room)) as client:
+    adjudicate(service.log, "chief", "1", "b003", 3)
+    with client_of(make_app(workspace, judging=service)) as client:
         found = client.get("/document.json?doc=b003").json()["judgments"]
         page = client.get("/document?doc=b003").text
     assert [(one["assessor"], one["grade"], one["adjudicated"]) for one in found] == [("ada", 2, 3), ("grace", 0, 3)]
@@ -530,7 +530,7 @@ def test_who_judged_a_document_is_told(tmp_path: Path) -> None:
 
 
 def test_grades_in_a_file_are_told_apart_from_judgments_in_a_log(tmp_path: Path) -> None:
-    from cranfield.workbench.judge.judging_service import open_room
+    from cranfield.workbench.judge.judging_service import open_judging
 
     place = lay_out(tmp_path)
     with client_of(make_app(open_workspace(place))) as client:
@@ -539,7 +539,7 @@ def test_grades_in_a_file_are_told_apart_from_judgments_in_a_log(tmp_path: Path)
     with (place / "cranfield.toml").open("a") as out:
         out.write("[judging]\n")
     workspace = open_workspace(place)
-    with client_of(make_app(workspace, room=open_room(workspace))) as client:
+    with client_of(make_app(workspace, judging=open_judging(workspace))) as client:
         judged = client.get("/document?doc=b003&query=1").text
         not_judged = client.get("/document?doc=b003&query=5").text
         everywhere = client.get("/document?doc=b003").text
@@ -559,18 +559,18 @@ def words(page: str) -> str:
 
 def test_without_qrels_systems_are_evaluated_by_the_judgments_being_made(tmp_path: Path) -> None:
     from cranfield.annotation import Desk
-    from cranfield.workbench.judge.judging_service import open_room
+    from cranfield.workbench.judge.judging_service import open_judging
 
     place = lay_out(tmp_path)
     (place / "pool.jsonl").write_text('{"pool": {}}\n{"query": "1", "doc": "b003"}\n{"query": "1", "doc": "b001"}\n')
     toml = (place / "cranfield.toml").read_text().replace('qrels = "qrels.txt"\n', "")
     (place / "cranfield.toml").write_text(toml)
     workspace = open_workspace(place)
-    room = open_room(workspace)
-    assert room is not None
-    with client_of(make_app(workspace, room=room)) as client:
+    service = open_judging(workspace)
+    assert service is not None
+    with client_of(make_app(workspace, judging=service)) as client:
         assert client.get("/leaderboard").status_code == 409
-        desk = Desk(room.log, "ada")
+        desk = Desk(service.log, "ada")
         grades = {"b003": 3, "b001": 0}
         for judged in (1, 2):
             item = desk.next()
@@ -583,7 +583,7 @@ def test_without_qrels_systems_are_evaluated_by_the_judgments_being_made(tmp_pat
         board = client.get("/leaderboard.json").json()
         expected = evaluate({"1": grades}, EXAMPLE / "lsi.run", ["AP"]).mean("AP")
         row = next(row for row in board["rows"] if row["system"] == "lsi")
-        assert row["measures"][1]["mean"] == expected and "being made here" in board["notes"][0]
+        assert row["measures"][1]["mean"] == expected and "made in this workbench" in board["notes"][0]
 
 
 def test_a_run_that_cannot_be_read_keeps_no_other_from_the_board(tmp_path: Path) -> None:

@@ -1,17 +1,15 @@
-"""Exploring in the browser: leaderboard, comparisons, topics, documents, the pool, measures, costs.
+"""Exploring in the browser: leaderboard, comparisons, topics, documents, the pool, measures, efficiency.
 
-`routes(served)` are the pages and their JSON twins, `NAV` the lines of the navigation, `openapi()` the paths of the
-API. They tell ranks and judgments, and are therefore for coordinators, which the application sees to.
+The pages show ranks and judgments, and are therefore for coordinators only.
 
-How it is built: `material` finds what is explored and names it by its content; `evaluated` gives scores, from disk
-where they were worked out before; `rankings` holds runs on disk, by topic and rank; `jobs` does what takes long;
-`visiting` is one request; the other modules are a page each, and hand their values to a template.
+`collection_view` loads a collection and identifies it by its content; `score_cache` evaluates systems, and `cache`
+stores results on disk; `rankings` has runs on disk, by topic and rank; `jobs` runs long computations;
+`request_context` is one request. The other modules have a page each.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from markupsafe import Markup
 from starlette.requests import Request
@@ -20,7 +18,7 @@ from starlette.routing import Route
 
 from cranfield.reporting import signed
 from cranfield.stats import p_figure
-from cranfield.workbench.app_state import Served
+from cranfield.workbench.app_state import DataSource
 from cranfield.workbench.explore import (
     comparison,
     documents,
@@ -28,14 +26,22 @@ from cranfield.workbench.explore import (
     leaderboard,
     measures,
     pooling,
-    schemas,
     topics,
 )
-from cranfield.workbench.explore.collection_view import Nothing
-from cranfield.workbench.explore.jobs import NotYet
-from cranfield.workbench.explore.request_context import Explorer, Visit
-from cranfield.workbench.pages import Page, address, environment, error_response, go_to, json_response, render, twins
-from cranfield.workbench.params import split
+from cranfield.workbench.explore.collection_view import NothingToExplore
+from cranfield.workbench.explore.jobs import StillRunning
+from cranfield.workbench.explore.request_context import Explorer, RequestContext
+from cranfield.workbench.pages import (
+    Page,
+    build_url,
+    environment,
+    error_response,
+    json_response,
+    page_routes,
+    redirect,
+    render,
+)
+from cranfield.workbench.params import parse_params
 
 NAV = (
     ("Leaderboard", "/leaderboard"),
@@ -46,8 +52,8 @@ NAV = (
     ("Measures", "/measures"),
 )
 GROUP = "Exploring"
-STATE = "state"  # the field of a form that holds the rest of the address
-PAGES: dict[str, Callable[[Visit], Page]] = {
+STATE = "state"  # the field of a form with the other parameters of the URL
+PAGES: dict[str, Callable[[RequestContext], Page]] = {
     "/leaderboard": leaderboard.leaderboard,
     "/system": leaderboard.system,
     "/compare": comparison.comparison,
@@ -65,56 +71,52 @@ PAGES: dict[str, Callable[[Visit], Page]] = {
 FILTERS = {
     "signed": lambda value, places=4: signed(value, places),
     "p": p_figure,
-    # formulas of measures, made by us of what the registry says
+    # formulas of measures, which come from our own registry
     "markup": Markup,
 }
 
 
-def routes(served: Served) -> list[Route]:
-    """The pages and their JSON twins."""
+def routes(source: DataSource) -> list[Route]:
     environment().filters |= FILTERS
-    explorer = Explorer(served)
+    explorer = Explorer(source)
     return [
-        route for path, page in PAGES.items() for route in twins(path, _handler(explorer, page), name=path.strip("/"))
+        route
+        for path, page in PAGES.items()
+        for route in page_routes(path, _make_handler(explorer, page), name=path.strip("/"), role="coordinator")
     ]
 
 
-def openapi() -> dict[str, Any]:
-    """What the JSON twins take and give."""
-    return schemas.paths()
-
-
-def _handler(explorer: Explorer, page: Callable[[Visit], Page]) -> Callable[[Request], Page | Response]:
+def _make_handler(explorer: Explorer, page: Callable[[RequestContext], Page]) -> Callable[[Request], Page | Response]:
     def handle(request: Request) -> Page | Response:
         try:
-            visit = Visit(explorer, request)
-            return _settled(visit) if STATE in visit.given else page(visit)
-        except NotYet as error:
-            return _waiting(request, error)
-        except Nothing as error:
+            context = RequestContext(explorer, request)
+            return _redirect_form(context) if STATE in context.url_params else page(context)
+        except StillRunning as error:
+            return _show_progress(request, error)
+        except NothingToExplore as error:
             return error_response(request, 409, str(error))
 
     return handle
 
 
-def _settled(visit: Visit) -> Response:
-    """The address that a form asks for: what it says, and of the rest of the state what the page had before.
+def _redirect_form(context: RequestContext) -> Response:
+    """Redirect a form to the URL with its fields and the other parameters that the page had before.
 
-    A form cannot send ids whose bytes are no text; the state is therefore one field of it, as it stood in the address.
+    Forms cannot send ids that are not UTF-8, so the parameters of the page are one field, encoded as in the URL.
     """
-    said = {name: values for name, values in visit.given.items() if name != STATE}
+    fields = {name: values for name, values in context.url_params.items() if name != STATE}
     before: dict[str, list[str]] = {}
-    for name, value in split(visit.given[STATE][-1]):
-        if value and name != STATE and name not in visit.asked:
+    for name, value in parse_params(context.url_params[STATE][-1]):
+        if value and name != STATE and name not in context.params:
             before.setdefault(name, []).append(value)
-    return go_to(address(visit.request.url.path, **(before | said)))
+    return redirect(build_url(context.request.url.path, **(before | fields)))
 
 
-def _waiting(request: Request, error: NotYet) -> Response:
-    """Something is being worked out: how far it is, and a page that asks again by itself."""
-    value = {"waiting": error.what or "it is being worked out", "done": error.done, "of": error.of}
+def _show_progress(request: Request, error: StillRunning) -> Response:
+    """The progress of a computation, on a page that reloads itself."""
+    value = {"waiting": error.what or "computing", "done": error.done, "of": error.of}
     headers = {"cache-control": "no-store", "retry-after": "1"}
     if request.state.as_json:
         return json_response(value, 202, headers)
-    body = render(request, "waiting.html", value=value, title="One moment")
+    body = render(request, "waiting.html", value=value, title="Computing")
     return Response(body, 202, headers | {"refresh": "1"}, "text/html; charset=utf-8")

@@ -1,11 +1,10 @@
-"""What was worked out, kept on disk under a name that says what it was worked out of: content, version, conventions."""
+"""A cache of results on disk, under keys made of the content, the version and the conventions they depend on."""
 
 from __future__ import annotations
 
 import atexit
 import hashlib
 import json
-import os
 import shutil
 import sqlite3
 import tempfile
@@ -18,72 +17,64 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-FOLDER = ".cranfield"
-PART = "explore"
-VERSION = 2  # of what is kept
-STALE = 30 * 86_400.0  # seconds after which what was kept is swept away; rankings, if nobody looked at them
+VERSION = 2  # of the cached values
+MAX_AGE = 30 * 86_400.0  # seconds until an entry is deleted; for rankings, since their last use
 
 
-@cache
-def _made_by() -> list[Any]:
-    return [VERSION, version("cranfield")]
-
-
-def key_of(*parts: Any) -> str:
-    """A name for what is worked out of these; another version of the program works out everything anew."""
-    text = json.dumps([*_made_by(), *parts], sort_keys=True, default=str)
+def cache_key(*parts: Any) -> str:
+    """The key of a result that depends on these values and on the version of the program."""
+    text = json.dumps([VERSION, _program_version(), *parts], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-class Kept:
-    """A folder of what can be worked out again. Threads and processes may share it; a damaged one is begun anew."""
+@cache
+def _program_version() -> str:
+    return version("cranfield")
 
-    def __init__(self, place: Path | None = None) -> None:
-        self.folder = _made(place)
+
+class Cache:
+    """A folder of cached results. Threads and processes may share it; a damaged one is recreated."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = _make_folder(folder)
         self._lock = threading.Lock()
-        self._sweep()
-        self._at = self._opened()
+        self._delete_old()
+        self._connection = self._open()
 
     @property
     def rankings(self) -> Path:
-        """Where the rankings of runs are."""
+        """The folder of the rankings of runs."""
         return self.folder / "rankings"
 
     def get(self, key: str) -> bytes | None:
-        """What is kept under a name."""
-        with self._lock, self._repaired():
-            row = self._at.execute("SELECT content FROM kept WHERE name = ?", (key,)).fetchone()
+        with self._lock, self._repairing():
+            row = self._connection.execute("SELECT content FROM kept WHERE name = ?", (key,)).fetchone()
             return None if row is None else bytes(row[0])
         return None
 
-    def get_all(self, keys: list[str]) -> dict[str, bytes]:
-        """What is kept under some names."""
-        found = {key: self.get(key) for key in dict.fromkeys(keys)}
-        return {key: content for key, content in found.items() if content is not None}
-
     def put(self, items: dict[str, bytes]) -> None:
-        """Keep something. Where there is no room it is worked out again another time."""
+        """Store results. If the disk is full they are not stored, and computed again another time."""
         rows = [(name, content, time.time()) for name, content in items.items()]
-        with self._lock, self._repaired():
-            self._at.execute("BEGIN")
-            self._at.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", rows)
-            self._at.execute("COMMIT")
+        with self._lock, self._repairing():
+            self._connection.execute("BEGIN")
+            self._connection.executemany("INSERT OR REPLACE INTO kept VALUES (?, ?, ?)", rows)
+            self._connection.execute("COMMIT")
 
     @contextmanager
-    def _repaired(self) -> Iterator[None]:
-        """A file that is no database, or is full or in use, costs time and nothing else."""
+    def _repairing(self) -> Iterator[None]:
+        """Ignore errors of the database; recreate one that is damaged."""
         try:
             yield
         except sqlite3.OperationalError:
             with suppress(sqlite3.Error):
-                self._at.execute("ROLLBACK")
+                self._connection.execute("ROLLBACK")
         except sqlite3.DatabaseError:
             with suppress(sqlite3.Error, OSError):
-                self._at.close()
+                self._connection.close()
                 (self.folder / "kept.db").unlink()
-            self._at = self._opened()
+            self._connection = self._open()
 
-    def _opened(self) -> sqlite3.Connection:
+    def _open(self) -> sqlite3.Connection:
         try:
             return _database(self.folder / "kept.db")
         except sqlite3.Error:
@@ -95,36 +86,31 @@ class Kept:
         except sqlite3.Error:
             return _database(":memory:")
 
-    def _sweep(self) -> None:
-        """Remove rankings of runs that are long gone, and what a killed server left half-written."""
+    def _delete_old(self) -> None:
+        """Delete rankings that were not used for long, and unfinished files of killed servers."""
         self.rankings.mkdir(exist_ok=True)
         for file in self.rankings.iterdir():
             with suppress(OSError):
-                if time.time() - file.stat().st_mtime > (STALE if file.suffix == ".rank" else 3600):
+                if time.time() - file.stat().st_mtime > (MAX_AGE if file.suffix == ".rank" else 3600):
                     file.unlink()
 
 
 def _database(place: Path | str) -> sqlite3.Connection:
     at = sqlite3.connect(place, timeout=5, check_same_thread=False, isolation_level=None)
     at.execute("PRAGMA journal_mode = WAL")
-    at.execute("PRAGMA synchronous = OFF")  # it can be worked out again
+    at.execute("PRAGMA synchronous = OFF")  # lost results are computed again
     at.execute("CREATE TABLE IF NOT EXISTS kept (name TEXT PRIMARY KEY, content BLOB NOT NULL, at REAL NOT NULL)")
-    at.execute("DELETE FROM kept WHERE at < ?", (time.time() - STALE,))
+    at.execute("DELETE FROM kept WHERE at < ?", (time.time() - MAX_AGE,))
     return at
 
 
-def _made(place: Path | None) -> Path:
-    """A folder that can be written to: the one asked for, or a temporary one that goes with the server."""
-    if place is not None:
+def _make_folder(folder: Path | None) -> Path:
+    """The folder if it is writable, else a temporary one that is deleted when the server stops."""
+    if folder is not None:
         with suppress(OSError):
-            place.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=place):
-                return place
-    made = Path(tempfile.mkdtemp(prefix="cranfield-explore-"))
-    atexit.register(shutil.rmtree, made, True)
-    return made
-
-
-def place_of(folder: str | os.PathLike[str]) -> Path:
-    """Where a workspace keeps it."""
-    return Path(folder) / FOLDER / PART
+            folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=folder):
+                return folder
+    temporary = Path(tempfile.mkdtemp(prefix="cranfield-explore-"))
+    atexit.register(shutil.rmtree, temporary, True)
+    return temporary

@@ -1,37 +1,30 @@
-"""What is explored: the judgments, runs, topics and texts of one collection, named by their content."""
+"""A collection as it is explored: judgments, runs and topics, identified by their content."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from cranfield.annotation import JudgingError, JudgmentLog, export_qrels
 from cranfield.base import DEFAULT_MEASURES, Record, encode_id
-from cranfield.data import Document, Qrels, Topic
+from cranfield.data import Qrels, Topic
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation import distinct_names
 from cranfield.experiment import Collection, Given, Workspace
 from cranfield.io import display_name, expand, read_qrels, sha256_of
 from cranfield.measures import own_name
-from cranfield.workbench.app_state import Served
-from cranfield.workbench.document_store import stamp_of
-from cranfield.workbench.explore.cache import Kept, key_of
-from cranfield.workbench.judge.judging_service import library_of
-
-
-class Shelf(Protocol):
-    """Where texts of documents come from."""
-
-    def get(self, doc: str) -> Document | None: ...
+from cranfield.workbench.app_state import DataSource
+from cranfield.workbench.document_store import DocumentSource, fingerprint_files
+from cranfield.workbench.explore.cache import Cache, cache_key
+from cranfield.workbench.judge.judging_service import open_documents
 
 
 class System(Record):
-    """A run by the name of its system: where it is, and the digest of its content."""
+    """A system and its run: the file, and the digest of its content."""
 
     name: str
     file: str
@@ -39,16 +32,16 @@ class System(Record):
     digest: str
 
 
-class Explored(Record, eq=False):
-    """One collection with everything that is known of it; equal tags mean equal contents."""
+class CollectionView(Record, eq=False):
+    """A snapshot of a collection; equal tags mean equal content."""
 
     tag: str
-    name: str  # of the collection, empty where there is only one
+    name: str  # empty if there is only one collection
     title: str
     qrels: Qrels
     qrels_digest: str
     systems: tuple[System, ...]
-    qrels_file: str = ""  # its name; empty where judgments are those that are being made here
+    qrels_file: str = ""  # the name to show; empty if the judgments come from the live log
     topics: Mapping[str, Topic] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)  # of the evaluation
     measures: tuple[str, ...] = DEFAULT_MEASURES
@@ -57,7 +50,7 @@ class Explored(Record, eq=False):
     seed: int = 1
     resamples: int = 10_000
     pool_depth: int | None = None
-    costs: str | None = None  # the file, if there is one
+    costs: str | None = None  # the file with efficiency measurements
     notes: tuple[str, ...] = ()
 
     @property
@@ -71,93 +64,91 @@ class Explored(Record, eq=False):
 
 
 class LiveLog:
-    """Judgments that are being made."""
+    """The judgment log, while assessors are at work."""
 
     def __init__(self, log: JudgmentLog) -> None:
         self.log = log
 
     @property
-    def stamp(self) -> str:
-        """What changes with every event, and when an assessor is marked as a model."""
+    def version(self) -> str:
+        """Changes with every event, and when an assessor is marked as a model."""
         counts = "SELECT (SELECT MAX(seq) FROM events), (SELECT SUM(is_model) FROM assessors)"
         return str(self.log.read(lambda at: at.row(counts)))
 
     @property
-    def judgments_there(self) -> bool:
-        """Whether something is judged by now."""
-        found = "SELECT 1 FROM states WHERE grade IS NOT NULL UNION SELECT 1 FROM pairs WHERE adjudicated IS NOT NULL"
-        return self.log.read(lambda at: at.value(f"{found} LIMIT 1")) is not None
+    def has_judgments(self) -> bool:
+        """Whether anything has been judged."""
+        sql = "SELECT 1 FROM states WHERE grade IS NOT NULL UNION SELECT 1 FROM pairs WHERE adjudicated IS NOT NULL"
+        return self.log.read(lambda at: at.value(f"{sql} LIMIT 1")) is not None
 
     def qrels(self) -> Qrels:
-        """One grade for each pair, by the usual rule where several judged it."""
+        """One grade for each pair, combined by the default rule."""
         try:
             return export_qrels(self.log).qrels
-        except JudgingError as error:  # what is there may be undone, or of models only
-            raise Nothing(f"There are no judgments yet: {error}") from None
+        except JudgingError as error:  # all judgments may be undone, or by models
+            raise NothingToExplore(f"There are no judgments yet: {error}") from None
 
 
 def is_judged_here(workspace: Workspace, collection: str) -> bool:
-    """Whether it is this collection whose documents are judged."""
-    wanted = workspace.judging.collection if workspace.judging else ""
-    return collection == (wanted or workspace.collections[0].name)
+    """Whether documents of this collection are judged in the workbench."""
+    configured = workspace.judging.collection if workspace.judging else ""
+    return collection == (configured or workspace.collections[0].name)
 
 
-class Nothing(CranfieldError):
-    """There is nothing to explore yet; the message says what to do."""
+class NothingToExplore(CranfieldError):
+    """Judgments or runs are missing; the message says what to do."""
 
 
-class Finder:
-    """Finds what is explored, and reads again only what has changed."""
+class CollectionLoader:
+    """Loads collections, and reads only what has changed since."""
 
-    def __init__(self, served: Served, kept: Kept) -> None:
-        self.served = served
-        self.kept = kept
+    def __init__(self, source: DataSource, cache: Cache) -> None:
+        self.source = source
+        self.cache = cache
         self._lock = threading.Lock()
         self._digests: dict[str, tuple[str, str]] = {}
         self._read: dict[tuple[str, str], tuple[str, Any]] = {}
-        self._found: dict[str, Explored] = {}
-        self._libraries: dict[str, Shelf | None] = {}
-        self.log: LiveLog | None = None  # where documents are being judged
+        self._views: dict[str, CollectionView] = {}
+        self._documents: dict[str, DocumentSource] = {}
+        self.log: LiveLog | None = None  # if documents are judged here
 
     @property
     def collections(self) -> list[tuple[str, str]]:
-        """The names and titles of collections."""
-        workspace = self.served.workspace
+        """The names and titles of the collections."""
+        workspace = self.source.workspace
         if workspace is None:
             return [("", "")]
         return [(one.name, one.title or one.name) for one in workspace.collections]
 
-    def find(self, name: str | None = None) -> Explored:
-        """A collection as it is on disk now; the first one, unless named."""
-        known = [own for own, _ in self.collections]
-        wanted = name if name else known[0]
-        if wanted not in known:
-            raise KeyError(wanted)
+    def load(self, name: str | None = None) -> CollectionView:
+        """A collection as it is on disk now; by default the first one. Raises KeyError for an unknown name."""
+        names = [name for name, _ in self.collections]
+        name = name or names[0]
+        if name not in names:
+            raise KeyError(name)
         with self._lock:
-            return self._explored(wanted)
+            fields = self._fields(name)
+            before = self._views.get(name)
+            if before is None or before.tag != fields["tag"]:
+                self._views[name] = CollectionView(**fields)
+            return self._views[name]
 
-    def _explored(self, name: str) -> Explored:
-        given = self._given(name)
-        before = self._found.get(name)
-        if before is None or before.tag != given["tag"]:
-            self._found[name] = Explored(**given)
-        return self._found[name]
-
-    def _given(self, name: str) -> dict[str, Any]:
-        workspace = self.served.workspace
-        own = self._of_files() if workspace is None else self._of_workspace(workspace, _named(workspace, name))
-        parts = [own["qrels_digest"], [[s.name, s.digest, s.format, s.file] for s in own["systems"]], own["options"]]
-        rest = {key: value for key, value in own.items() if key not in ("qrels", "topics", "systems")}
-        return own | {"tag": key_of("explored", *parts, rest, own.pop("topics_stamp", ""))}
+    def _fields(self, name: str) -> dict[str, Any]:
+        workspace = self.source.workspace
+        fields = self._of_files() if workspace is None else self._of_workspace(workspace, _find(workspace, name))
+        systems = [[system.name, system.digest, system.format, system.file] for system in fields["systems"]]
+        parts = [fields["qrels_digest"], systems, fields["options"]]
+        rest = {key: value for key, value in fields.items() if key not in ("qrels", "topics", "systems")}
+        return fields | {"tag": cache_key("explored", *parts, rest, fields.pop("topics_fingerprint", ""))}
 
     def _of_files(self) -> dict[str, Any]:
-        assert self.served.qrels is not None
-        files = [file for path in self.served.runs for file in expand(path)]
+        assert self.source.qrels is not None
+        files = [file for path in self.source.runs for file in expand(path)]
         if not files:
-            raise Nothing("There are no runs: name them behind the judgments, as in cranfield serve --qrels QRELS RUN…")
+            raise NothingToExplore("There are no runs: name them, as in cranfield serve --qrels QRELS RUN…")
         names = distinct_names([display_name(file) for file in files], list(files))
-        path = self.served.qrels
-        qrels, digest = self._once("qrels", path, stamp_of(path), lambda: _with_digest(read_qrels(path)))
+        path = self.source.qrels
+        qrels, digest = self._read_once("qrels", path, fingerprint_files(path), lambda: _with_digest(read_qrels(path)))
         systems = [System(name, file, None, self._digest(file)) for name, file in zip(names, files, strict=True)]
         return {
             "name": "",
@@ -173,10 +164,15 @@ class Finder:
     def _of_workspace(self, workspace: Workspace, collection: Collection) -> dict[str, Any]:
         systems, missing = self._runs(workspace, collection)
         if not systems:
-            raise Nothing(f"There are no runs{_of(collection)} yet. Make them with cranfield experiment.")
-        asked = workspace.evaluation
-        qrels, digest, said = self._qrels(workspace, collection)
-        options = {"rel": asked.rel, "ties": asked.ties, "missing": asked.missing, "seed": workspace.seed}
+            raise NothingToExplore(f"There are no runs{_of(collection)} yet. Create them with cranfield experiment.")
+        evaluation = workspace.evaluation
+        qrels, digest, notes = self._qrels(workspace, collection)
+        options = {
+            "rel": evaluation.rel,
+            "ties": evaluation.ties,
+            "missing": evaluation.missing,
+            "seed": workspace.seed,
+        }
         names = [system.name for system in systems]
         costs = str(workspace.folder / collection.path("efficiency.json"))
         return {
@@ -187,32 +183,38 @@ class Finder:
             "qrels_file": _qrels_file(collection),
             "systems": tuple(systems),
             "topics": self._topics(workspace, collection),
-            "topics_stamp": _stamp(workspace, collection, collection.topics) if collection.has_topics else "",
+            "topics_fingerprint": _fingerprint(workspace, collection, collection.topics)
+            if collection.has_topics
+            else "",
             "options": options,
-            "measures": tuple(_located(workspace, name) for name in asked.measures),
-            "baseline": next((name for name in asked.baseline if name in names), None),
-            "alpha": asked.alpha,
+            "measures": tuple(_locate(workspace, name) for name in evaluation.measures),
+            "baseline": next((name for name in evaluation.baseline if name in names), None),
+            "alpha": evaluation.alpha,
             "seed": workspace.seed,
-            "resamples": asked.resamples,
+            "resamples": evaluation.resamples,
             "pool_depth": None,
             "costs": costs if os.path.isfile(costs) else None,
-            "notes": (*said, *(f"{name} has no run yet: cranfield experiment makes it." for name in missing)),
+            "notes": (*notes, *(f"{name} has no run yet: cranfield experiment creates it." for name in missing)),
         }
 
     def _qrels(self, workspace: Workspace, collection: Collection) -> tuple[Qrels, str, tuple[str, ...]]:
-        """The judgments that the workspace names, or else those that are being made here."""
+        """The judgments that the workspace names, or else those of the live log; and notes."""
         if collection.has_qrels:
-            stamp = _stamp(workspace, collection, collection.qrels)
-            found = self._once("qrels", collection.name, stamp, lambda: _with_digest(workspace.qrels(collection)))
-            return (*found, ())
-        log = self.log if is_judged_here(workspace, collection.name) else None
-        if log is None or not log.judgments_there:
-            raise Nothing(
-                f"There are no judgments{_of(collection)} yet. Judge documents, or name judgments in cranfield.toml, "
-                'as in qrels = "qrels.txt" under [collection].'
+            qrels, digest = self._read_once(
+                "qrels",
+                collection.name,
+                _fingerprint(workspace, collection, collection.qrels),
+                lambda: _with_digest(workspace.qrels(collection)),
             )
-        found = self._once("qrels", collection.name, log.stamp, lambda: _with_digest(log.qrels()))
-        return (*found, ("Systems are evaluated by the judgments that are being made here, as they are now.",))
+            return qrels, digest, ()
+        log = self.log if is_judged_here(workspace, collection.name) else None
+        if log is None or not log.has_judgments:
+            raise NothingToExplore(
+                f"There are no judgments{_of(collection)} yet. Judge documents, or name a file in cranfield.toml: "
+                'qrels = "qrels.txt" under [collection].'
+            )
+        qrels, digest = self._read_once("qrels", collection.name, log.version, lambda: _with_digest(log.qrels()))
+        return qrels, digest, ("Systems are evaluated with the judgments made in this workbench so far.",)
 
     def _runs(self, workspace: Workspace, collection: Collection) -> tuple[list[System], list[str]]:
         systems, missing = [], []
@@ -228,59 +230,57 @@ class Finder:
     def _topics(self, workspace: Workspace, collection: Collection) -> Mapping[str, Topic]:
         if not collection.has_topics:
             return {}
-        stamp = _stamp(workspace, collection, collection.topics)
-        found: Mapping[str, Topic] = self._once(
+        stamp = _fingerprint(workspace, collection, collection.topics)
+        topics: Mapping[str, Topic] = self._read_once(
             "topics", collection.name, stamp, lambda: {topic.id: topic for topic in workspace.topics(collection)}
         )
-        return found
+        return topics
 
-    def _once(self, what: str, name: str, stamp: str, read: Any) -> Any:
-        """What was read, as long as the files look the same from outside."""
-        known = self._read.get((what, name))
-        if known is None or known[0] != stamp:
-            known = self._read[(what, name)] = (stamp, read())
-        return known[1]
+    def _read_once(self, what: str, name: str, fingerprint: str, read: Callable[[], Any]) -> Any:
+        """Read something, unless it was read before and has the same fingerprint."""
+        last = self._read.get((what, name))
+        if last is None or last[0] != fingerprint:
+            last = self._read[(what, name)] = (fingerprint, read())
+        return last[1]
 
     def _digest(self, file: str) -> str:
-        """The SHA-256 of a file, found out once as long as it looks the same."""
+        """The SHA-256 of a file, computed only if its size or times have changed."""
         try:
             state = os.stat(file)
         except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror or error}.", file) from None
-        looks = f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino} {state.st_dev}"
-        known = self._digests.get(file)
-        if known is None or known[0] != looks:
-            key = key_of("digest", os.path.abspath(file), looks)
-            kept = self.kept.get(key)
-            digest = kept.decode() if kept else sha256_of(file)
-            if kept is None:
-                self.kept.put({key: digest.encode()})
-            known = self._digests[file] = (looks, digest)
-        return known[1]
+            raise InputError(f"cannot read the file: {error.strerror or error}.", file) from None
+        fingerprint = f"{state.st_size} {state.st_mtime_ns} {state.st_ctime_ns} {state.st_ino} {state.st_dev}"
+        last = self._digests.get(file)
+        if last is None or last[0] != fingerprint:
+            key = cache_key("digest", os.path.abspath(file), fingerprint)
+            cached = self.cache.get(key)
+            digest = cached.decode() if cached else sha256_of(file)
+            if cached is None:
+                self.cache.put({key: digest.encode()})
+            last = self._digests[file] = (fingerprint, digest)
+        return last[1]
 
-    # Texts
-
-    def library(self, name: str, beside: Shelf | None = None) -> Shelf | None:
-        """The texts of a collection's documents; None where it names none. `beside` are those that judges read."""
-        workspace = self.served.workspace
+    def documents(self, name: str, already_open: DocumentSource | None = None) -> DocumentSource | None:
+        """The texts of the documents of a collection, if it has any."""
+        workspace = self.source.workspace
         if workspace is None:
             return None
-        collection = _named(workspace, name)
+        collection = _find(workspace, name)
         if collection.documents is None:
             return None
-        if beside is not None:
-            return beside
-        if name not in self._libraries:
-            self._libraries[name] = library_of(workspace, collection)
-        return self._libraries[name]
+        if already_open is not None:
+            return already_open
+        if name not in self._documents:
+            self._documents[name] = open_documents(workspace, collection)
+        return self._documents[name]
 
 
-def _named(workspace: Workspace, name: str) -> Collection:
+def _find(workspace: Workspace, name: str) -> Collection:
     return next(one for one in workspace.collections if one.name == name)
 
 
-def _located(workspace: Workspace, measure: str) -> str:
-    """A measure by name; a file of one's own is named as seen from the folder of the workspace."""
+def _locate(workspace: Workspace, measure: str) -> str:
+    """The name of a measure; the file of a user's own measure is relative to the workspace."""
     own = own_name(measure)
     return measure if own is None else f"{workspace.located(own[0])}:{own[1]}"
 
@@ -295,36 +295,23 @@ def _qrels_file(collection: Collection) -> str:
     return "the qrels of the collection" if collection.qrels is None else display_name(collection.qrels)
 
 
-def _stamp(workspace: Workspace, collection: Collection, own: str | None) -> str:
-    """What judgments or topics look like from outside, be they a file or a part of a whole collection."""
-    text = workspace.located(own if own is not None else str(collection.documents))
-    return stamp_of(text, text.partition(":")[2] or text)
+def _fingerprint(workspace: Workspace, collection: Collection, file: str | None) -> str:
+    """The fingerprint of judgments or topics: a file, or part of a whole collection."""
+    text = workspace.located(file if file is not None else str(collection.documents))
+    return fingerprint_files(text, text.partition(":")[2] or text)
 
 
 def _with_digest(qrels: Qrels) -> tuple[Qrels, str]:
-    """Judgments, and the digest of what they say, whatever format they were in."""
+    """Judgments and the digest of their content, independent of the file format."""
     digest = hashlib.sha256()
-    for text in _said(qrels):
+    for text in _content(qrels):
         digest.update(len(text).to_bytes(8, "little") + text)
     return qrels, digest.hexdigest()
 
 
-def _said(qrels: Qrels) -> Iterator[bytes]:
+def _content(qrels: Qrels) -> Iterator[bytes]:
     yield from map(encode_id, qrels.queries)
     yield qrels.starts.tobytes()
     yield qrels.grades.tobytes()
     for column in (qrels.docs, qrels.subtopics, *(qrels.extra[name] for name in sorted(qrels.extra))):
         yield b"\0".join(map(encode_id, map(str, column)))
-
-
-def systems_named(explored: Explored, names: Sequence[str]) -> list[System]:
-    """Systems by name; KeyError for one that is not there."""
-    known = explored.by_name
-    return [known[name] for name in names]
-
-
-def where(served: Served) -> Path | None:
-    """Where a server keeps what it worked out; None for a temporary folder."""
-    from cranfield.workbench.explore.cache import place_of
-
-    return None if served.workspace is None else place_of(served.workspace.folder)

@@ -1,133 +1,136 @@
-"""One document: its text, who retrieved it where, who judged it what."""
+"""One document: its text, its ranks, its judgments."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from cranfield.annotation import Connection
-from cranfield.workbench.explore.rankings import Retrieved
-from cranfield.workbench.explore.request_context import Visit
+from cranfield.workbench.app_state import get_app_state
+from cranfield.workbench.explore.rankings import RetrievedDoc
+from cranfield.workbench.explore.request_context import RequestContext
 from cranfield.workbench.explore.svg import shade
-from cranfield.workbench.explore.table_query import Heading, Listing, Row
-from cranfield.workbench.judge.documents import as_shown
+from cranfield.workbench.explore.table_query import Heading, PagedTable, Row
+from cranfield.workbench.judge.documents import document_to_dict
 from cranfield.workbench.pages import Page
-from cranfield.workbench.params import missing
+from cranfield.workbench.params import not_found
 
 
-def document(visit: Visit) -> Page:
-    """A document; without an id, a place to ask for one."""
-    doc = visit.asked.text("doc")
+def document(context: RequestContext) -> Page:
+    """A document, or without an id a form to find one."""
+    doc = context.params.text("doc")
     if not doc:
-        return Page("find_document.html", {"doc": None}, "Find a document", {"visit": visit})
-    query = visit.asked.text("query")
+        return Page("find_document.html", {"doc": None}, "Find a document", {"context": context})
+    query = context.params.text("query")
     if query:
-        visit.query()
-    found = _retrieved(visit, doc)
-    grades = _grades(visit, doc)
-    judgments = _judgments(visit, doc)
-    text = as_shown(visit.document(doc))
-    if text is None and not found and not grades and not judgments:
-        raise missing(f"There is no document {doc!r:.80}: no system retrieved it, and nobody judged it.")
-    rows = _by_topic(visit, found, grades)
-    listing = Listing(
-        visit.asked, _headings(), rows, lambda row: f"{row['query']} {row['title']}", sort="best_rank", per_page=50
-    )
-    within = _within(visit, query, found) if query else None
+        context.query()
+    retrieved = _retrieved_by_topic(context, doc)
+    grades = _grades(context, doc)
+    judgments = _judgments(context, doc)
+    text = document_to_dict(context.document(doc))
+    if text is None and not retrieved and not grades and not judgments:
+        raise not_found(f"Unknown document {doc!r:.80}: no system retrieved it, and nobody judged it.")
+    rows = _topic_rows(context, retrieved, grades)
+    table = PagedTable(context.params, _headings(), rows, ("query", "title"), sort="best_rank", per_page=50)
+    systems = _system_table(context, query, retrieved) if query else None
     value = {
-        "collection": visit.explored.name,
+        "collection": context.collection.name,
         "doc": doc,
         "document": text,
         "query": query or None,
-        "qrels": _graded(visit, grades, query),
+        "qrels": _qrels_summary(context, grades, query),
         "judgments": judgments,
-        "topics": listing.to_dict(),
-        "systems": None if within is None else within.to_dict(),
+        "topics": table.to_dict(),
+        "systems": None if systems is None else systems.to_dict(),
     }
-    scale = sorted({0.0, *visit.explored.qrels.grades.tolist()})
-    more = {
-        "visit": visit,
-        "listing": listing,
-        "within": within,
+    scale = sorted({0.0, *context.collection.qrels.grades.tolist()})
+    extra = {
+        "context": context,
+        "table": table,
+        "systems": systems,
         "shade": lambda grade: shade(grade, scale),
-        "rel": visit.explored.rel,
-        "has_log": visit.request.app.state.site.room is not None and visit.is_judged_here,
+        "rel": context.collection.rel,
+        "has_log": get_app_state(context.request).judging is not None and context.is_judged_here,
         "grade": grades.get(query) if query else None,
-        "ranks": [one.rank for _, one in found.get(query, ())],
-        "query_title": visit.title_of(query) if query else "",
+        "ranks": [one.rank for _, one in retrieved.get(query, ())],
+        "query_title": context.title_of(query) if query else "",
     }
-    return Page("document.html", value, f"Document {doc}", more)
+    return Page("document.html", value, f"Document {doc}", extra)
 
 
-def _retrieved(visit: Visit, doc: str) -> dict[str, list[tuple[str, Retrieved]]]:
-    """By topic: the systems that retrieved the document, and at which rank."""
-    found: dict[str, list[tuple[str, Retrieved]]] = {}
-    for name, one in visit.retrieved(doc):
-        found.setdefault(one.query, []).append((name, one))
-    return found
+def _retrieved_by_topic(context: RequestContext, doc: str) -> dict[str, list[tuple[str, RetrievedDoc]]]:
+    """By topic: the systems that retrieved the document, with its rank."""
+    retrieved: dict[str, list[tuple[str, RetrievedDoc]]] = {}
+    for name, one in context.retrieved(doc):
+        retrieved.setdefault(one.query, []).append((name, one))
+    return retrieved
 
 
-def _grades(visit: Visit, doc: str) -> dict[str, float]:
-    """The grade of the document for each topic that it was judged for."""
-    qrels = visit.explored.qrels
+def _grades(context: RequestContext, doc: str) -> dict[str, float]:
+    """The grade of the document by topic."""
+    qrels = context.collection.qrels
     return {query: judged[doc] for query, judged in zip(qrels.queries, qrels.judged, strict=True) if doc in judged}
 
 
-def _graded(visit: Visit, grades: dict[str, float], query: str) -> Row:
-    """What the judgments that systems are evaluated by say of it: where they are from, for how many topics."""
+def _qrels_summary(context: RequestContext, grades: dict[str, float], query: str) -> Row:
+    """The grade of the document in the qrels, and for how many topics it is judged."""
     return {
-        "file": visit.explored.qrels_file or None,
+        "file": context.collection.qrels_file or None,
         "grade": grades.get(query) if query else None,
         "topics": len(grades),
     }
 
 
-def _by_topic(visit: Visit, found: dict[str, list[tuple[str, Retrieved]]], grades: dict[str, float]) -> list[Row]:
+def _topic_rows(
+    context: RequestContext, retrieved: dict[str, list[tuple[str, RetrievedDoc]]], grades: dict[str, float]
+) -> list[Row]:
     return [
         {
             "query": query,
-            "title": visit.title_of(query),
+            "title": context.title_of(query),
             "grade": grades.get(query),
-            "is_judged_topic": query in visit.places,
-            "systems": len(found.get(query, ())),
-            "best_rank": min((one.rank for _, one in found.get(query, ())), default=None),
-            "best_system": min(found[query], key=lambda pair: pair[1].rank)[0] if query in found else None,
+            "is_judged_topic": query in context.query_index,
+            "systems": len(retrieved.get(query, ())),
+            "best_rank": min((one.rank for _, one in retrieved.get(query, ())), default=None),
+            "best_system": min(retrieved[query], key=lambda pair: pair[1].rank)[0] if query in retrieved else None,
         }
-        for query in dict.fromkeys((*found, *grades))
+        for query in dict.fromkeys((*retrieved, *grades))
     ]
 
 
 def _headings() -> list[Heading]:
     return [
-        Heading("query", "Topic", lambda row: row["query"], is_figure=False),
-        Heading("grade", "Grade", lambda row: row["grade"]),
-        Heading("systems", "Systems", lambda row: row["systems"], about="that retrieved it"),
-        Heading("best_rank", "Best rank", lambda row: row["best_rank"]),
+        Heading("query", "Topic", is_figure=False),
+        Heading("grade", "Grade"),
+        Heading("systems", "Systems", about="that retrieved it"),
+        Heading("best_rank", "Best rank"),
     ]
 
 
-def _within(visit: Visit, query: str, found: dict[str, list[tuple[str, Retrieved]]]) -> Listing:
-    """All systems with the rank that they gave the document for a topic."""
-    known = {name: one for name, one in found.get(query, ())}
+def _system_table(
+    context: RequestContext, query: str, retrieved: dict[str, list[tuple[str, RetrievedDoc]]]
+) -> PagedTable:
+    """All systems, with the rank of the document for a topic."""
+    known = dict(retrieved.get(query, ()))
     rows = [
         {
             "system": system.name,
             "rank": known[system.name].rank if system.name in known else None,
             "score": known[system.name].score if system.name in known else None,
         }
-        for system in visit.explored.systems
+        for system in context.collection.systems
     ]
     headings = [
-        Heading("system", "System", lambda row: row["system"], is_figure=False),
-        Heading("rank", "Rank", lambda row: row["rank"]),
-        Heading("score", "Score", lambda row: row["score"]),
+        Heading("system", "System", is_figure=False),
+        Heading("rank", "Rank"),
+        Heading("score", "Score"),
     ]
-    return Listing(visit.asked, headings, rows, lambda row: row["system"], sort="rank", per_page=50, prefix="system_")
+    return PagedTable(context.params, headings, rows, ("system",), sort="rank", per_page=50, prefix="system_")
 
 
-def _judgments(visit: Visit, doc: str) -> list[Row]:
-    """What each assessor thinks of the document by now, and what was decided between them."""
-    room: Any = visit.request.app.state.site.room
-    if room is None or not visit.is_judged_here:
+def _judgments(context: RequestContext, doc: str) -> list[Row]:
+    """The current judgments of the document by all assessors, and adjudicated grades."""
+    judging = get_app_state(context.request).judging
+    if judging is None or not context.is_judged_here:
         return []
 
     def work(at: Connection) -> list[Any]:
@@ -152,6 +155,6 @@ def _judgments(visit: Visit, doc: str) -> list[Row]:
             "source": source,
             "gold": gold,
         }
-        for query, who, kind, grade, note, at, again, adjudicated, source, gold in room.log.read(work)
+        for query, who, kind, grade, note, at, again, adjudicated, source, gold in judging.log.read(work)
         if kind or adjudicated is not None
     ]

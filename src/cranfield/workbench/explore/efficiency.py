@@ -1,4 +1,4 @@
-"""What systems cost beside how good they are, where that was measured."""
+"""Efficiency of the systems next to their effectiveness, if it was measured."""
 
 from __future__ import annotations
 
@@ -25,44 +25,44 @@ from cranfield.reporting import (
     said,
     size,
 )
-from cranfield.workbench.explore.request_context import Visit
-from cranfield.workbench.explore.score_cache import with_runs
-from cranfield.workbench.explore.svg import pareto, reach
-from cranfield.workbench.explore.table_query import Heading, Listing, Row
+from cranfield.workbench.explore.request_context import RequestContext
+from cranfield.workbench.explore.score_cache import select_systems
+from cranfield.workbench.explore.svg import axis_range, layout_pareto
+from cranfield.workbench.explore.table_query import Heading, PagedTable, Row
 from cranfield.workbench.pages import Page
 
-SHOWN = (50, 95)  # percentiles
+PERCENTILES = (50, 95)
 
 
-def efficiency(visit: Visit) -> Page:
-    """Latency, throughput and index beside the main measure, and which systems nobody beats in both."""
-    if visit.explored.costs is None:
-        return Page("no_costs.html", {"rows": [], "total": 0}, "Efficiency", {"visit": visit})
-    costs = read_costs(visit.explored.costs)
-    main = visit.main
-    scores = with_runs(visit.scores, visit.explored.by_name, lambda name: _tagged(visit, name))
+def efficiency(context: RequestContext) -> Page:
+    """Latency, throughput and index size next to the main measure, and the Pareto front."""
+    if context.collection.costs is None:
+        return Page("no_costs.html", {"rows": [], "total": 0}, "Efficiency", {"context": context})
+    costs = read_costs(context.collection.costs)
+    main = context.main
+    scores = select_systems(context.scores, context.collection.by_name, lambda name: _empty_run(context, name))
     col = column(scores, main)
     front = Front.of(scores, col, costs) if col.measure.is_quality else Front(())
     rows = _rows(scores, main, costs, front)
     headings = [
-        Heading("system", "System", lambda row: row["system"], is_figure=False),
-        Heading("mean", main, lambda row: row["mean"]),
-        *(_latency_heading(p) for p in SHOWN),
-        Heading("throughput", "Queries/s", lambda row: row["throughput"]),
+        Heading("system", "System", is_figure=False),
+        Heading("mean", main),
+        *(_latency_heading(p) for p in PERCENTILES),
+        Heading("throughput", "Queries/s"),
         Heading("index", "Index", lambda row: row["index_bytes"]),
         Heading("front", "Pareto front", lambda row: row["standing"], is_figure=False),
     ]
-    usual = f"{'-' if col.measure.more_is_better else ''}mean"
-    listing = Listing(visit.asked, headings, rows, lambda row: row["system"], sort=usual)
+    default_sort = f"{'-' if col.measure.more_is_better else ''}mean"
+    table = PagedTable(context.params, headings, rows, ("system",), sort=default_sort)
     value = {
-        "collection": visit.explored.name,
+        "collection": context.collection.name,
         "measure": main,
         "summary": list(said(front, Material(scores))),
         "how": how_measured(costs),
         "indexing": indexing_said(costs),
         "machine": dict(machine_facts(costs)),
         "notes": [*not_told(costs, scores, names(scores)), *costs.notes, *([costs.energy] if costs.energy else [])],
-        **listing.to_dict(),
+        **table.to_dict(),
     }
     known = [row for row in rows if row["latency"].get("p50") is not None and row["mean"] is not None]
     points = [
@@ -71,32 +71,32 @@ def efficiency(visit: Visit) -> Page:
             "mean": row["mean"],
             "latency": row["latency"]["p50"]["value"],
             "is_on_front": row["is_on_front"],
-            "told": f"{row['system']}: {main} {row['mean']:.4f}, {milliseconds(row['latency']['p50']['value'])} ms",
+            "tooltip": f"{row['system']}: {main} {row['mean']:.4f}, {milliseconds(row['latency']['p50']['value'])} ms",
         }
         for row in known
     ]
-    more = {
-        "visit": visit,
-        "listing": listing,
-        "picture": pareto(points, reach(col)) if points else None,
+    extra = {
+        "context": context,
+        "table": table,
+        "picture": layout_pareto(points, axis_range(col)) if points else None,
         "milliseconds": milliseconds,
         "size": size,
-        "shown_percentiles": SHOWN,
+        "shown_percentiles": PERCENTILES,
     }
-    return Page("efficiency.html", value, "Efficiency", more)
+    return Page("efficiency.html", value, "Efficiency", extra)
 
 
-def _tagged(visit: Visit, name: str) -> Run:
-    """A run without its documents: its tag is all that costs are looked up by."""
-    ranking = visit.ranking(name)
+def _empty_run(context: RequestContext, name: str) -> Run:
+    """A run without documents: costs are found by its tag alone."""
+    ranking = context.ranking(name)
     nothing = np.array([], dtype=np.int64)
     return Run(name, (), np.array([0]), np.array([], dtype=object), np.array([]), lines=nothing, tag=ranking.tag)
 
 
 def _latency_heading(percentile: int) -> Heading:
     def key(row: Row) -> float | None:
-        found = row["latency"].get(f"p{percentile}")
-        return None if found is None else found["value"]
+        latency = row["latency"].get(f"p{percentile}")
+        return None if latency is None else latency["value"]
 
     return Heading(f"p{percentile}", f"p{percentile}, ms", key)
 
@@ -116,11 +116,11 @@ def _rows(scores: Scores, main: str, costs: Costs, front: Front) -> list[Row]:
                 "mean": None if math.isnan(mean) else float(mean),
                 "low": None if within is None else within.low,
                 "high": None if within is None else within.high,
-                "latency": {f"p{p}": _figure(cost.latency[p]) for p in SHOWN if p in cost.latency},
+                "latency": {f"p{p}": _figure_to_dict(cost.latency[p]) for p in PERCENTILES if p in cost.latency},
                 "throughput": None if cost.best_throughput is None else cost.best_throughput[0],
                 "clients": None if cost.best_throughput is None else cost.best_throughput[1],
                 "index_bytes": cost.index_bytes,
-                "bytes_a_document": _each(cost),
+                "bytes_a_document": _bytes_per_document(cost),
                 "joules_a_search": cost.joules,
                 "is_on_front": is_on,
                 "standing": None if point is None else "on it" if is_on else "behind",
@@ -130,9 +130,9 @@ def _rows(scores: Scores, main: str, costs: Costs, front: Front) -> list[Row]:
     return rows
 
 
-def _figure(figure: Figure) -> dict[str, float | None]:
+def _figure_to_dict(figure: Figure) -> dict[str, float | None]:
     return {"value": figure.value, "low": figure.low, "high": figure.high}
 
 
-def _each(cost: Cost) -> float | None:
+def _bytes_per_document(cost: Cost) -> float | None:
     return cost.index_bytes / cost.documents if cost.index_bytes is not None and cost.documents else None

@@ -1,4 +1,4 @@
-"""Work that may take long: begun once, waited for a moment, and told how far it is."""
+"""Long computations in threads: started once, waited for briefly, with progress."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 T = TypeVar("T")
-FINISHED = 6  # results that are kept in memory
+MAX_FINISHED = 6  # results held in memory
 
 
-class NotYet(Exception):
-    """What was asked for is being worked out."""
+class StillRunning(Exception):
+    """The result is still being computed."""
 
     def __init__(self, job: Job) -> None:
         super().__init__(job.what)
         self.what, self.done, self.of = job.what, job.done, job.of
-        self.so_far = job.so_far
+        self.partial = job.partial
 
 
 class Job:
-    """A piece of work under way."""
+    """A computation and its progress."""
 
     def __init__(self) -> None:
         self.what = ""
         self.done = 0
         self.of = 0
-        self.so_far: Any = None  # what can be shown already
-        self.over = threading.Event()
+        self.partial: Any = None  # the part of the result that can be shown already
+        self.finished = threading.Event()
         self.result: Any = None
         self.error: BaseException | None = None
 
     def watch(self, items: Iterable[T], of: int, what: str) -> Iterator[T]:
-        """The same items, counted as they are taken."""
+        """Yield the items and count them."""
         self.what, self.done, self.of = what, 0, of
         for item in items:
             yield item
@@ -43,43 +43,43 @@ class Job:
     def run(self, work: Callable[[Job], Any]) -> None:
         try:
             self.result = work(self)
-        except BaseException as error:  # whoever waits is told
+        except BaseException as error:  # raised in the waiting threads
             self.error = error
         finally:
-            self.over.set()
+            self.finished.set()
 
 
 class Jobs:
-    """Everything that is being worked out; the same thing is begun only once."""
+    """All running computations; each one is started only once."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: OrderedDict[Hashable, Job] = OrderedDict()
+        self._jobs: OrderedDict[Hashable, Job] = OrderedDict()
 
-    def result(self, key: Hashable, work: Callable[[Job], T], patience: float) -> T:
-        """What the work gives; `NotYet` if that takes longer than so many seconds."""
-        job = self.begin(key, work)
-        if not job.over.wait(patience):
-            raise NotYet(job)
+    def result(self, key: Hashable, work: Callable[[Job], T], timeout: float) -> T:
+        """The result of a computation; raises `StillRunning` if it takes longer than the timeout in seconds."""
+        job = self.start(key, work)
+        if not job.finished.wait(timeout):
+            raise StillRunning(job)
         if job.error is not None:
             with self._lock, suppress(KeyError):
-                del self._known[key]  # the next one tries again
+                del self._jobs[key]  # the next call tries again
             raise job.error
         result: T = job.result
         return result
 
-    def begin(self, key: Hashable, work: Callable[[Job], Any]) -> Job:
-        """Have something worked out, unless it is already; nobody need wait for it."""
+    def start(self, key: Hashable, work: Callable[[Job], Any]) -> Job:
+        """Start a computation, unless it was started before."""
         with self._lock:
-            job = self._known.get(key)
+            job = self._jobs.get(key)
             if job is None:
-                job = self._known[key] = Job()
+                job = self._jobs[key] = Job()
                 threading.Thread(target=job.run, args=(work,), daemon=True).start()
-            self._known.move_to_end(key)
-            self._forget()
+            self._jobs.move_to_end(key)
+            self._drop_finished()
         return job
 
-    def _forget(self) -> None:
-        over = [key for key, job in self._known.items() if job.over.is_set()]
-        for key in over[: max(0, len(over) - FINISHED)]:
-            del self._known[key]
+    def _drop_finished(self) -> None:
+        finished = [key for key, job in self._jobs.items() if job.finished.is_set()]
+        for key in finished[: max(0, len(finished) - MAX_FINISHED)]:
+            del self._jobs[key]

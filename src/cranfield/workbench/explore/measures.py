@@ -1,4 +1,4 @@
-"""Measures: the list by family, and all about one, as the code that computes it says."""
+"""The list of measures by family, and the page of one measure; all texts come from the measures themselves."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from cranfield.reporting import (
     weights_in_words,
     weights_of,
 )
-from cranfield.workbench.explore.request_context import Visit, checked_measure
-from cranfield.workbench.explore.table_query import Heading, Listing, Row
+from cranfield.workbench.explore.request_context import RequestContext, check_measure
+from cranfield.workbench.explore.table_query import Heading, PagedTable, Row
 from cranfield.workbench.pages import Page
-from cranfield.workbench.params import missing
+from cranfield.workbench.params import not_found
 
 
-def measures(visit: Visit) -> Page:
-    """All measures by family, and which to use for what."""
+def measures(context: RequestContext) -> Page:
+    """All measures by family, and recommendations by task."""
     rows = [
         {
             "name": kind.name,
@@ -43,15 +43,15 @@ def measures(visit: Visit) -> Page:
         for kind in kinds
     ]
     headings = [
-        Heading("name", "Measure", lambda row: row["name"], is_figure=False),
-        Heading("title", "Title", lambda row: row["title"], is_figure=False),
-        Heading("family", "Family", lambda row: row["family"], is_figure=False),
+        Heading("name", "Measure", is_figure=False),
+        Heading("title", "Title", is_figure=False),
+        Heading("family", "Family", is_figure=False),
     ]
-    listing = Listing(
-        visit.asked,
+    table = PagedTable(
+        context.params,
         headings,
         rows,
-        lambda row: f"{row['name']} {row['title']} {row['family']}",
+        ("name", "title", "family"),
         sort="family",
         per_page=200,
     )
@@ -63,44 +63,44 @@ def measures(visit: Visit) -> Page:
         }
         for task in ADVICE
     ]
-    value = {**listing.to_dict(), "advice": advice}
-    return Page("measures.html", value, "Measures", {"visit": visit, "listing": listing})
+    value = {**table.to_dict(), "advice": advice}
+    return Page("measures.html", value, "Measures", {"context": context, "table": table})
 
 
-def measure(visit: Visit) -> Page:
-    """All about one measure, with the parameters that its name gives."""
-    name = checked_measure(visit.asked.needed("name"))
+def measure(context: RequestContext) -> Page:
+    """One measure, with the parameters in its name."""
+    name = check_measure(context.params.required("name"))
     try:
-        found = measure_of(name)
+        parsed = measure_of(name)
     except MeasureError as error:
-        raise missing(str(error)) from None
-    kind = type(found)
-    value = record(found)
-    more = {
-        "visit": visit,
-        "formula": formula(formula_of(found)) if formula_of(found) else "",
-        "facts": list(_facts(found)),
+        raise not_found(str(error)) from None
+    kind = type(parsed)
+    value = record(parsed)
+    extra = {
+        "context": context,
+        "formula": formula(formula_of(parsed)) if formula_of(parsed) else "",
+        "facts": list(_facts(parsed)),
         "parameters": [_parameter(kind, one) for one in parameters_of(kind)],
-        "bars": _weights(found),
-        "can_rank": not found.needed and not kind.qrels_columns,
+        "bars": _weights(parsed),
+        "can_rank": not parsed.needed and not kind.qrels_columns,
     }
-    return Page("measure.html", value, f"{kind.name}: {kind.title}" if kind.title else kind.name, more)
+    return Page("measure.html", value, f"{kind.name}: {kind.title}" if kind.title else kind.name, extra)
 
 
-def _facts(found: Measure) -> list[tuple[str, str]]:
-    kind = type(found)
+def _facts(measure: Measure) -> list[tuple[str, str]]:
+    kind = type(measure)
     facts = [
         ("User", kind.user),
-        ("Weight of ranks", weights_in_words(found)),
-        ("Ignores", found.ignores),
+        ("Weight of ranks", weights_in_words(measure)),
+        ("Ignores", measure.ignores),
         ("Also called", ", ".join(kind.aliases)),
         ("In trec_eval", ", ".join(trec_names().get(kind, ()))),
-        ("Values", range_of(found)),
-        ("Better", describe_direction(found)),
-        ("If nothing relevant is found", found.nothing_found),
+        ("Values", range_of(measure)),
+        ("Better", describe_direction(measure)),
+        ("If nothing relevant is found", measure.nothing_found),
         ("Over all topics", aggregate_of(kind)),
         ("Tasks", ", ".join(kind.tasks)),
-        ("Needs", ", ".join(f"--{need.replace('_', '-')}" for need in found.needed)),
+        ("Needs", ", ".join(f"--{need.replace('_', '-')}" for need in measure.needed)),
         ("Reference", kind.reference),
     ]
     return [(name, str(text)) for name, text in facts if text]
@@ -116,9 +116,9 @@ def _parameter(kind: type[Measure], name: str) -> Row:
     }
 
 
-def _weights(found: Measure, width: float = 24.0, height: float = 96.0) -> list[dict[str, Any]]:
+def _weights(measure: Measure, width: float = 24.0, height: float = 96.0) -> list[dict[str, Any]]:
     """What each of the first ranks weighs, as bars."""
-    weights = weights_of(found) or []
+    weights = weights_of(measure) or []
     most = max((abs(weight) for weight in weights), default=0.0)
     if not most:
         return []
@@ -128,7 +128,7 @@ def _weights(found: Measure, width: float = 24.0, height: float = 96.0) -> list[
             "y": round(height * (1 - abs(weight) / most), 2),
             "height": round(height * abs(weight) / most, 2),
             "rank": i + 1,
-            "told": f"rank {i + 1}: {weight:.4g}",
+            "tooltip": f"rank {i + 1}: {weight:.4g}",
         }
         for i, weight in enumerate(weights)
     ]

@@ -1,4 +1,4 @@
-"""A request for a page of exploring: what it asks for, and what there is to answer it with."""
+"""The context of a request: the collection, systems and measures it is about, and the scores and rankings to show."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
@@ -18,381 +19,396 @@ from cranfield.evaluation import Scores
 from cranfield.io import read_plain_run, read_run
 from cranfield.joining import Joining, join_run
 from cranfield.measures import Measure, own_name, parse_measures
-from cranfield.workbench.app_state import Served
-from cranfield.workbench.explore.cache import Kept, key_of
-from cranfield.workbench.explore.collection_view import Explored, Finder, LiveLog, System, is_judged_here, where
-from cranfield.workbench.explore.jobs import Job, Jobs, NotYet
-from cranfield.workbench.explore.rankings import BY_GRADE, ORDERS, Ranking, Rankings, Retrieved, packed, packed_plain
-from cranfield.workbench.explore.score_cache import Board, evaluated
-from cranfield.workbench.pages import address
-from cranfield.workbench.params import Asked, bad, missing, split
+from cranfield.workbench.app_state import DATA_FOLDER, DataSource, get_app_state
+from cranfield.workbench.document_store import DocumentSource
+from cranfield.workbench.explore.cache import Cache, cache_key
+from cranfield.workbench.explore.collection_view import (
+    CollectionLoader,
+    CollectionView,
+    LiveLog,
+    System,
+    is_judged_here,
+)
+from cranfield.workbench.explore.jobs import Job, Jobs, StillRunning
+from cranfield.workbench.explore.rankings import (
+    GRADE_TIES,
+    TIE_ORDERS,
+    Ranking,
+    Rankings,
+    RetrievedDoc,
+    pack_plain_run,
+    pack_run,
+)
+from cranfield.workbench.explore.score_cache import Evaluation, evaluate_systems
+from cranfield.workbench.pages import build_url
+from cranfield.workbench.params import Params, bad_request, not_found, parse_params
 
-MOST_MEASURES = 20
-PATIENCE, LONG_PATIENCE = 2.0, 60.0  # seconds: of people, and of programs
-BRIEFLY = 0.5  # seconds, where a page has something to show already
-AT_ONCE = 2  # runs that are read at a time: each takes memory
-READ_AHEAD = 2 << 30  # bytes of runs that are read before anybody asks
+MAX_MEASURES = 20
+PAGE_TIMEOUT, JSON_TIMEOUT = 2.0, 60.0  # seconds to wait for a result: people see the progress, programs wait
+PARTIAL_TIMEOUT = 0.5  # seconds, if a page can be shown without the result
+READERS = 2  # runs read at a time: each takes memory
+MAX_READ_AHEAD = 2 << 30  # bytes of runs to read before they are needed
 
 
 class Explorer:
-    """All that pages of exploring share: what is served, and what was worked out of it."""
+    """What all requests share: the data and the results computed from them."""
 
-    def __init__(self, served: Served) -> None:
-        self.served = served
+    def __init__(self, source: DataSource) -> None:
+        self.source = source
         self.jobs = Jobs()
-        self._nobody_waits = threading.Event()
-        self._nobody_waits.set()
+        self._is_idle = threading.Event()  # no request waits for a computation
+        self._is_idle.set()
 
     @cached_property
-    def kept(self) -> Kept:
-        return Kept(where(self.served))
+    def cache(self) -> Cache:
+        workspace = self.source.workspace
+        return Cache(None if workspace is None else Path(workspace.folder) / DATA_FOLDER / "explore")
 
     @cached_property
-    def finder(self) -> Finder:
-        return Finder(self.served, self.kept)
+    def loader(self) -> CollectionLoader:
+        return CollectionLoader(self.source, self.cache)
 
     @cached_property
     def rankings(self) -> Rankings:
-        return Rankings(self.kept.rankings)
+        return Rankings(self.cache.rankings)
 
-    def board(self, explored: Explored, measures: Sequence[str], patience: float) -> Board:
+    def evaluate(self, collection: CollectionView, measures: Sequence[str], timeout: float) -> Evaluation:
         """The scores of all systems."""
 
-        def work(job: Job) -> Board:
-            job.of, job.what = len(explored.systems), "runs evaluated"
-            board = evaluated(explored, measures, self.kept, job)
-            self._read_ahead(explored, [system for system in explored.systems if system.name not in board.problems])
-            return board
+        def work(job: Job) -> Evaluation:
+            job.of, job.what = len(collection.systems), "runs evaluated"
+            evaluation = evaluate_systems(collection, measures, self.cache, job)
+            problems = evaluation.problems
+            self._read_ahead(collection, [system for system in collection.systems if system.name not in problems])
+            return evaluation
 
-        return self.jobs.result(("scores", explored.tag, tuple(measures)), work, patience)
+        return self.jobs.result(("scores", collection.tag, tuple(measures)), work, timeout)
 
-    def ranking(self, explored: Explored, system: System) -> Ranking:
-        """The ranking of a system, read once."""
-
-        joining = joining_of(explored)
+    def ranking(self, collection: CollectionView, system: System) -> Ranking:
+        """The ranking of a system, from disk if it was read before."""
+        joining = joining_options(collection)
 
         def make() -> bytes:
             plain = read_plain_run(system.file, system.format)
-            found = None if plain is None else packed_plain(plain, joining)
-            if found is not None:
-                return found
-            return packed(read_run(system.file, system.format, name=system.name), joining, explored.qrels)
+            content = None if plain is None else pack_plain_run(plain, joining)
+            if content is not None:
+                return content
+            return pack_run(read_run(system.file, system.format, name=system.name), joining, collection.qrels)
 
-        return self.rankings.get(ranking_key(explored, system), make)
+        return self.rankings.get(ranking_key(collection, system), make)
 
-    def read(self, explored: Explored, systems: Sequence[System], patience: float) -> Iterator[tuple[str, Ranking]]:
-        """The rankings of some systems, one by one; those that were never looked at are all read first."""
-        reading = self._reading(explored, systems)
+    def read_rankings(
+        self, collection: CollectionView, systems: Sequence[System], timeout: float
+    ) -> Iterator[tuple[str, Ranking]]:
+        """The rankings of some systems, one by one, after all runs that were not read before are read."""
+        reading = self._reading_job(collection, systems)
         if reading is not None:
-            self.jobs.result(*reading, patience)
-        return ((system.name, self.ranking(explored, system)) for system in systems)
+            self.jobs.result(*reading, timeout)
+        return ((system.name, self.ranking(collection, system)) for system in systems)
 
-    def search(self, explored: Explored, doc: str, patience: float) -> list[tuple[str, Retrieved]]:
-        """The systems that have a document, with its rank, by going through all runs without keeping anything.
+    def scan_runs(self, collection: CollectionView, doc: str, timeout: float) -> list[tuple[str, RetrievedDoc]]:
+        """The systems that retrieved a document, with its rank, found by scanning all runs.
 
-        That takes as long as an evaluation does, and a fraction of the time in which rankings are read and written. Of
-        topics that have neither judgments nor a text nothing is found, and of documents no score.
+        This is much faster than reading and writing all rankings. It finds no scores, and nothing for topics that have
+        neither judgments nor a text.
         """
 
-        def work(job: Job) -> list[tuple[str, Retrieved]]:
-            systems = explored.systems
-            with self.first():
-                made = map_in_threads(_searched(explored, doc), systems, count_cores())
-                parts = list(job.watch(made, len(systems), "runs searched"))
+        def work(job: Job) -> list[tuple[str, RetrievedDoc]]:
+            systems = collection.systems
+            with self.prioritized():
+                scans = map_in_threads(_make_scanner(collection, doc), systems, count_cores())
+                parts = list(job.watch(scans, len(systems), "runs searched"))
             return [(system.name, one) for system, part in zip(systems, parts, strict=True) for one in part]
 
-        return self.jobs.result(("search", explored.tag, doc), work, patience)
+        return self.jobs.result(("search", collection.tag, doc), work, timeout)
 
-    def _reading(
-        self, explored: Explored, systems: Sequence[System], is_ahead: bool = False
+    def _reading_job(
+        self, collection: CollectionView, systems: Sequence[System], is_ahead: bool = False
     ) -> tuple[Any, Callable[[Job], None]] | None:
-        """The work of reading runs that were never looked at, by a name for it; None where there are none."""
-        lacking = [system for system in systems if not self.rankings.has(ranking_key(explored, system))]
-        if not lacking:
+        """The key and work of a job that reads the runs that were not read before; None if there are none."""
+        unread = [system for system in systems if not self.rankings.has(ranking_key(collection, system))]
+        if not unread:
             return None
 
         def read_one(system: System) -> None:
             if is_ahead:
-                self._nobody_waits.wait(LONG_PATIENCE)
-            self.ranking(explored, system)
+                self._is_idle.wait(JSON_TIMEOUT)
+            self.ranking(collection, system)
 
         def work(job: Job) -> None:
-            read = map_in_threads(read_one, lacking, AT_ONCE)
-            for _ in job.watch(read, len(lacking), "runs read"):
+            read = map_in_threads(read_one, unread, READERS)
+            for _ in job.watch(read, len(unread), "runs read"):
                 pass
 
-        return ("rankings", explored.qrels_digest, tuple(ranking_key(explored, one) for one in systems)), work
+        return ("rankings", collection.qrels_digest, tuple(ranking_key(collection, one) for one in systems)), work
 
     @contextmanager
-    def first(self) -> Iterator[None]:
-        """Work that somebody waits for: as long as it goes on, no further run is read ahead."""
-        self._nobody_waits.clear()
+    def prioritized(self) -> Iterator[None]:
+        """Pause reading ahead during a computation that a request waits for."""
+        self._is_idle.clear()
         try:
             yield
         finally:
-            self._nobody_waits.set()
+            self._is_idle.set()
 
-    def _read_ahead(self, explored: Explored, systems: Sequence[System]) -> None:
-        """Begin to read what a topic, a document or the pool will ask for."""
-        with suppress(OSError):  # a file that is gone is told of where it is asked for
-            if sum(os.path.getsize(system.file) for system in systems) > READ_AHEAD:
+    def _read_ahead(self, collection: CollectionView, systems: Sequence[System]) -> None:
+        """Start reading the runs, which the pages of topics, documents and the pool need."""
+        with suppress(OSError):  # a missing file is reported when it is needed
+            if sum(os.path.getsize(system.file) for system in systems) > MAX_READ_AHEAD:
                 return
-            reading = self._reading(explored, systems, is_ahead=True)
+            reading = self._reading_job(collection, systems, is_ahead=True)
             if reading is not None:
-                self.jobs.begin(*reading)
+                self.jobs.start(*reading)
 
 
-def joining_of(explored: Explored) -> Joining:
+def joining_options(collection: CollectionView) -> Joining:
     """How runs are ranked and joined."""
-    given = {name: explored.options[name] for name in ("ties", "missing") if name in explored.options}
-    return Joining(**given)
+    return Joining(**{name: collection.options[name] for name in ("ties", "missing") if name in collection.options})
 
 
-def _searched(explored: Explored, doc: str) -> Callable[[System], list[Retrieved]]:
-    """Where a run has a document: the hits of a join with judgments that name this document for every topic."""
-    queries = list(dict.fromkeys((*explored.qrels.queries, *explored.topics)))
-    named = Qrels.from_rows(queries, [doc] * len(queries), [1.0] * len(queries))
-    joining = replace(joining_of(explored), missing="zero")
+def _make_scanner(collection: CollectionView, doc: str) -> Callable[[System], list[RetrievedDoc]]:
+    """A function that finds a document in a run: by a join with qrels that contain this document for every topic."""
+    queries = list(dict.fromkeys((*collection.qrels.queries, *collection.topics)))
+    qrels = Qrels.from_rows(queries, [doc] * len(queries), [1.0] * len(queries))
+    joining = replace(joining_options(collection), missing="zero")
 
-    def search(system: System) -> list[Retrieved]:
-        join = join_run(named, system.file, joining, name=system.name, format=system.format)
+    def scan(system: System) -> list[RetrievedDoc]:
+        join = join_run(qrels, system.file, joining, name=system.name, format=system.format)
         hits = zip(join.query.tolist(), join.rank.tolist(), strict=True)
-        return [Retrieved(join.queries[i], doc, rank, None) for i, rank in hits]
+        return [RetrievedDoc(join.queries[i], doc, rank, None) for i, rank in hits]
 
-    return search
-
-
-def ranking_key(explored: Explored, system: System) -> str:
-    joining = joining_of(explored)
-    judged = explored.qrels_digest if joining.ties in BY_GRADE else ""
-    return key_of("ranking", system.digest, system.format, joining.ties, judged)[:40]
+    return scan
 
 
-class Visit:
-    """One request."""
+def ranking_key(collection: CollectionView, system: System) -> str:
+    joining = joining_options(collection)
+    judged = collection.qrels_digest if joining.ties in GRADE_TIES else ""
+    return cache_key("ranking", system.digest, system.format, joining.ties, judged)[:40]
+
+
+class RequestContext:
+    """One request, its parameters, and the data it is about."""
 
     def __init__(self, explorer: Explorer, request: Request) -> None:
         self.explorer = explorer
         self.request = request
-        self.asked = Asked(request)
-        self.is_usual = False  # whether the measures asked for are not those to evaluate by
-        self.is_without_texts = False  # as long as documents are being copied
-        self.unfinished: NotYet | None = None  # what the page goes without as yet
+        self.params = Params(request)
+        self.use_default_measures = False  # whatever measures the parameters name
+        self.lacks_texts = False  # while documents are being copied
+        self.pending: StillRunning | None = None  # a result that the page is shown without
 
     @property
-    def patience(self) -> float:
-        """How many seconds to wait for what takes long."""
-        return LONG_PATIENCE if self.request.state.as_json else PATIENCE
-
-    # What is asked for
+    def timeout(self) -> float:
+        """Seconds to wait for a computation."""
+        return JSON_TIMEOUT if self.request.state.as_json else PAGE_TIMEOUT
 
     @cached_property
-    def _found(self) -> Explored:
-        """The collection that is asked for, as it is now."""
-        name = self.asked.text("collection")
-        room, finder = self.request.app.state.site.room, self.explorer.finder
-        if finder.log is None and room is not None:
-            finder.log = LiveLog(room.log)
+    def _whole_collection(self) -> CollectionView:
+        """The collection with all systems, as it is now."""
+        name = self.params.text("collection")
+        judging, loader = get_app_state(self.request).judging, self.explorer.loader
+        if loader.log is None and judging is not None:
+            loader.log = LiveLog(judging.log)
         try:
-            return finder.find(name)
+            return loader.load(name)
         except KeyError:
-            raise missing(f"There is no collection {name!r:.80}.") from None
+            raise not_found(f"There is no collection {name!r:.80}.") from None
 
     @cached_property
-    def board(self) -> Board:
+    def evaluation(self) -> Evaluation:
         assert self.measures
-        return self.explorer.board(self._found, self.names, self.patience)
+        return self.explorer.evaluate(self._whole_collection, self.names, self.timeout)
 
     @cached_property
-    def explored(self) -> Explored:
-        """The collection with the systems that can be evaluated; of others it is said why not."""
-        found, problems = self._found, self.board.problems
+    def collection(self) -> CollectionView:
+        """The collection with the systems that can be evaluated; notes say why others cannot."""
+        whole, problems = self._whole_collection, self.evaluation.problems
         if not problems:
-            return found
-        systems = tuple(system for system in found.systems if system.name not in problems)
-        notes = (*found.notes, *(f"{name} cannot be evaluated: {error}" for name, error in problems.items()))
-        baseline = None if found.baseline in problems else found.baseline
-        return replace(found, systems=systems, notes=notes, baseline=baseline, tag=key_of(found.tag, list(problems)))
+            return whole
+        systems = tuple(system for system in whole.systems if system.name not in problems)
+        notes = (*whole.notes, *(f"{name} cannot be evaluated: {error}" for name, error in problems.items()))
+        baseline = None if whole.baseline in problems else whole.baseline
+        return replace(whole, systems=systems, notes=notes, baseline=baseline, tag=cache_key(whole.tag, list(problems)))
 
     @property
     def scores(self) -> Scores:
-        """All systems by the measures asked for."""
-        return self.board.scores
+        """The scores of all systems."""
+        return self.evaluation.scores
 
     @property
-    def measures_asked(self) -> list[str]:
-        """The measures that the address names: several names, or one text with several in it."""
-        return list(dict.fromkeys(name for text in self.asked.many("measure") for name in apart(text)))
+    def requested_measures(self) -> list[str]:
+        """The measures that the URL names: as several parameters, or as one with several names."""
+        return list(dict.fromkeys(name for text in self.params.many("measure") for name in split_measures(text)))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The measures as an evaluation takes them: those asked for, or the usual ones of the collection."""
-        asked = [] if self.is_usual else self.measures_asked
-        if not asked:
-            return tuple(name for name in self._found.measures if _has_topics(name)) or ("nDCG@10",)
-        own = {found[1]: name for name in self._found.measures if (found := own_name(name)) is not None}
-        return tuple(own.get(name) or checked_measure(name) for name in asked)
+        """The names of the measures: those requested, or the defaults of the collection."""
+        names = [] if self.use_default_measures else self.requested_measures
+        if not names:
+            return tuple(name for name in self._whole_collection.measures if _has_topic_values(name)) or ("nDCG@10",)
+        own = {parts[1]: name for name in self._whole_collection.measures if (parts := own_name(name)) is not None}
+        return tuple(own.get(name) or check_measure(name) for name in names)
 
     @cached_property
     def measures(self) -> list[tuple[str, Measure]]:
-        """The measures, by the names they go by."""
-        found = parse_measures(list(self.names))
-        if len(found) > MOST_MEASURES:
-            raise bad(f"these are {len(found)} measures, expected {MOST_MEASURES} at most.")
-        for label, measure in found:
+        """The labels and measures."""
+        measures = parse_measures(list(self.names))
+        if len(measures) > MAX_MEASURES:
+            raise bad_request(f"found {len(measures)} measures, expected at most {MAX_MEASURES}.")
+        for label, measure in measures:
             if measure.aggregate == "run":
-                raise bad(f"{label} has a value of the run as a whole and none of topics: cranfield eval tells it.")
-        return found
+                raise bad_request(f"{label} has no values by topic, only one of the whole run: use cranfield eval.")
+        return measures
 
     @cached_property
     def main(self) -> str:
-        """The measure that things are ordered by: the first that tells good from bad, topic by topic."""
+        """The label of the main measure: the first one that measures quality."""
         return next((label for label, measure in self.measures if measure.is_quality), self.measures[0][0])
 
     def measure(self, label: str) -> Measure:
         return dict(self.measures)[label]
 
     def system(self, name: str) -> System:
-        found = self.explored.by_name.get(name)
-        if found is not None:
-            return found
-        if name in self.board.problems:
-            raise bad(f"{name} cannot be evaluated: {self.board.problems[name]}")
-        raise missing(f"There is no system {name!r:.80}.")
+        system = self.collection.by_name.get(name)
+        if system is not None:
+            return system
+        if name in self.evaluation.problems:
+            raise bad_request(f"{name} cannot be evaluated: {self.evaluation.problems[name]}")
+        raise not_found(f"There is no system {name!r:.80}.")
 
     def query(self) -> str:
-        """The topic that is asked for, which must be a judged one."""
-        query = self.asked.needed("query")
-        if query not in self.places:
-            raise missing(f"There is no topic {query!r:.80} among the judged ones.")
+        """The requested topic, which must be judged."""
+        query = self.params.required("query")
+        if query not in self.query_index:
+            raise not_found(f"There is no judged topic {query!r:.80}.")
         return query
 
     @cached_property
-    def places(self) -> dict[str, int]:
-        """Where each topic stands among the judged ones."""
-        return {query: i for i, query in enumerate(self.explored.qrels.queries)}
+    def query_index(self) -> dict[str, int]:
+        """The position of each judged topic."""
+        return {query: i for i, query in enumerate(self.collection.qrels.queries)}
 
     def rankings(self, names: Sequence[str] | None = None) -> Iterator[tuple[str, Ranking]]:
-        """The rankings of some systems, or of all, one by one."""
-        systems = self.explored.systems if names is None else [self.system(name) for name in names]
-        return self.explorer.read(self.explored, systems, self.patience)
+        """The rankings of some systems, by default of all, one by one."""
+        systems = self.collection.systems if names is None else [self.system(name) for name in names]
+        return self.explorer.read_rankings(self.collection, systems, self.timeout)
 
-    def retrieved(self, doc: str) -> list[tuple[str, Retrieved]]:
-        """The systems that have a document, where; as long as rankings are being read, people are told ranks alone."""
-        explored, explorer = self.explored, self.explorer
-        if joining_of(explored).ties not in ORDERS:
+    def retrieved(self, doc: str) -> list[tuple[str, RetrievedDoc]]:
+        """The systems that retrieved a document; pages show only ranks while rankings are being read."""
+        collection, explorer = self.collection, self.explorer
+        if joining_options(collection).ties not in TIE_ORDERS:
             return [(name, one) for name, ranking in self.rankings() for one in ranking.find(doc)]
-        with self.making_do() as brief:
-            read = explorer.read(explored, explored.systems, brief)
-            return [(name, one) for name, ranking in read for one in ranking.find(doc)]
-        return explorer.search(explored, doc, self.patience)
+        with self.optional() as timeout:
+            rankings = explorer.read_rankings(collection, collection.systems, timeout)
+            return [(name, one) for name, ranking in rankings for one in ranking.find(doc)]
+        return explorer.scan_runs(collection, doc, self.timeout)
 
     @contextmanager
-    def making_do(self) -> Iterator[float]:
-        """Something that a page for people can be shown without; programs wait for it. Gives the patience to have."""
+    def optional(self) -> Iterator[float]:
+        """A computation that pages can be shown without, while JSON waits for it. Yields the timeout."""
         try:
-            yield self.patience if self.request.state.as_json else BRIEFLY
-        except NotYet as error:
+            yield self.timeout if self.request.state.as_json else PARTIAL_TIMEOUT
+        except StillRunning as error:
             if self.request.state.as_json:
                 raise
-            self.unfinished = error
+            self.pending = error
 
     def ranking(self, name: str) -> Ranking:
         return next(self.rankings([name]))[1]
 
     def topic(self, query: str) -> Topic | None:
-        return self.explored.topics.get(query)
+        return self.collection.topics.get(query)
 
     def title_of(self, query: str) -> str:
         topic = self.topic(query)
         return "" if topic is None else " ".join((topic.title or topic.description).split())[:300]
 
     def document(self, doc: str) -> Document | None:
-        """A document's text, where the collection has texts."""
-        return None if self.library is None else self.library.get(doc)
+        """The text of a document, if the collection has texts."""
+        return None if self.documents is None else self.documents.get(doc)
 
     @cached_property
-    def library(self) -> Any:
-        room = self.request.app.state.site.room
-        finder, name = self.explorer.finder, self.explored.name
-        beside = room.documents if room is not None and self.is_judged_here else None
+    def documents(self) -> DocumentSource | None:
+        judging = get_app_state(self.request).judging
+        loader, name = self.explorer.loader, self.collection.name
+        already_open = judging.documents if judging is not None and self.is_judged_here else None
 
-        def work(job: Job) -> Any:
+        def work(job: Job) -> DocumentSource | None:
             job.what = "documents are being copied"
-            return finder.library(name, beside)
+            return loader.documents(name, already_open)
 
-        with self.making_do() as brief:
-            return self.explorer.jobs.result(("library", name, beside is None), work, brief)
-        self.is_without_texts = True
+        with self.optional() as timeout:
+            return self.explorer.jobs.result(("documents", name, already_open is None), work, timeout)
+        self.lacks_texts = True
         return None
 
     @property
     def is_judged_here(self) -> bool:
-        """Whether it is this collection whose documents are judged."""
-        workspace = self.explorer.served.workspace
-        return workspace is not None and is_judged_here(workspace, self.explored.name)
+        """Whether documents of this collection are judged in the workbench."""
+        workspace = self.explorer.source.workspace
+        return workspace is not None and is_judged_here(workspace, self.collection.name)
 
-    # Addresses
+    # URLs
 
     @cached_property
-    def given(self) -> dict[str, list[str]]:
-        """The parameters of the address, as they are."""
-        found: dict[str, list[str]] = {}
-        for name, value in split(self.request.scope["query_string"].decode("latin-1")):
+    def url_params(self) -> dict[str, list[str]]:
+        """All values of all parameters in the URL."""
+        values: dict[str, list[str]] = {}
+        for name, value in parse_params(self.request.scope["query_string"].decode("latin-1")):
             if value:
-                found.setdefault(name, []).append(value)
-        return found
+                values.setdefault(name, []).append(value)
+        return values
 
-    def here(self, **changes: Any) -> str:
-        """This page with other parameters; None leaves one out."""
-        return address(self.path, **(self.given | {name.rstrip("_"): value for name, value in changes.items()}))
+    def url_here(self, **changes: Any) -> str:
+        """The URL of this page with other parameters; None leaves one out."""
+        return build_url(self.path, **(self.url_params | {name.rstrip("_"): value for name, value in changes.items()}))
 
     @property
     def path(self) -> str:
-        """The page itself, also where its JSON twin is asked for."""
+        """The path of the page, also if its JSON was requested."""
         return self.request.url.path.removesuffix(".json")
 
-    def to(self, path: str, **parameters: Any) -> str:
-        """Another page on the same collection, by the same measures."""
-        carried = {name: self.given[name] for name in ("collection", "measure") if name in self.given}
-        return address(path, **(carried | {name.rstrip("_"): value for name, value in parameters.items()}))
+    def url_to(self, path: str, **parameters: Any) -> str:
+        """The URL of another page, for the same collection and measures."""
+        carried = {name: self.url_params[name] for name in ("collection", "measure") if name in self.url_params}
+        return build_url(path, **(carried | {name.rstrip("_"): value for name, value in parameters.items()}))
 
     @property
-    def state(self) -> str:
-        """The parameters of the address as one text, for forms."""
-        return address("", **self.given).removeprefix("?")
+    def form_state(self) -> str:
+        """The parameters of the URL as one text, for forms."""
+        return build_url("", **self.url_params).removeprefix("?")
 
     @property
-    def twin(self) -> str:
-        """The same as JSON."""
-        return address(f"{self.path}.json", **self.given)
+    def json_url(self) -> str:
+        """The URL of the JSON version of this page."""
+        return build_url(f"{self.path}.json", **self.url_params)
 
     @cached_property
     def collections(self) -> list[tuple[str, str]]:
-        return self.explorer.finder.collections
+        return self.explorer.loader.collections
 
-    def tag(self, *more: Any) -> str:
-        """What a page shows, in a word: the same tag means the same page."""
-        return key_of(self.explored.tag, self.request.url.query, *more)
+    def tag(self, name: str) -> str:
+        """Identifies the content of a page."""
+        return cache_key(self.collection.tag, self.request.url.query, name)
 
 
-def _has_topics(name: str) -> bool:
+def _has_topic_values(name: str) -> bool:
     return all(measure.aggregate != "run" for _, measure in parse_measures([name]))
 
 
-def apart(text: str) -> list[str]:
-    """Names parted by blanks or commas, which may stand within parentheses as well; trec_eval has commas in cutoffs.
+def split_measures(text: str) -> list[str]:
+    """Split measures at blanks and commas, except within parentheses and cutoffs of trec_eval.
 
-    >>> apart("nDCG@10  AP(rel=2, judged_only=True)@5")
+    >>> split_measures("nDCG@10  AP(rel=2, judged_only=True)@5")
     ['nDCG@10', 'AP(rel=2, judged_only=True)@5']
-    >>> apart("AP,RR, P.5,10")
+    >>> split_measures("AP,RR, P.5,10")
     ['AP', 'RR', 'P.5,10']
     """
     return re.findall(r"(?:\([^()]*\)|,(?=\d)|[^\s,])+", text)
 
 
-def checked_measure(name: str) -> str:
-    """A measure that an address asks for. One in a file of one's own would run that file: only a workspace may."""
+def check_measure(name: str) -> str:
+    """Return the name of a measure in a URL. Measures in user files would run code: only a workspace may name them."""
     if own_name(name) is not None or len(name) > 200:
-        raise bad(f"measure {name!r:.80}: expected the name of one, as `cranfield measures` lists them.")
+        raise bad_request(f"measure {name!r:.80}: expected a name join_names by `cranfield measures`.")
     return name

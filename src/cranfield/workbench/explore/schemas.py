@@ -6,8 +6,8 @@ from typing import Any
 
 from cranfield.stats import METHODS
 from cranfield.workbench.explore.responses import ANSWERS
-from cranfield.workbench.explore.table_query import MOST
-from cranfield.workbench.explore.topics import DEEPEST
+from cranfield.workbench.explore.table_query import MAX_ROWS
+from cranfield.workbench.explore.topics import MAX_DEPTH
 
 Schema = dict[str, Any]
 TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
@@ -33,7 +33,7 @@ def _listing(prefix: str = "") -> list[Schema]:
         _parameter(f"{prefix}sort", "the column to sort by; with - before it, downwards", TEXT),
         _parameter(f"{prefix}filter", "words that a row must have", TEXT),
         _parameter(f"{prefix}page", "which page", NUMBER),
-        _parameter(f"{prefix}rows", "rows of a page", {**NUMBER, "maximum": MOST}),
+        _parameter(f"{prefix}rows", "rows of a page", {**NUMBER, "maximum": MAX_ROWS}),
     ]
 
 
@@ -61,7 +61,7 @@ PAGES: dict[str, tuple[str, list[Schema]]] = {
             QUERY,
             _parameter("system", "rankings to show", {"type": "array", "items": TEXT, "maxItems": 6}),
             _parameter("from", "the first rank shown", NUMBER),
-            _parameter("depth", "ranks shown", {**NUMBER, "maximum": DEEPEST}),
+            _parameter("depth", "ranks shown", {**NUMBER, "maximum": MAX_DEPTH}),
             _parameter("show", "a document whose text is shown", TEXT),
             *_listing(),
             *_listing("relevant_"),

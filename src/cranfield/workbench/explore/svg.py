@@ -1,21 +1,21 @@
-"""Where the marks of small pictures stand; templates draw them as SVG, and the style sheet colours them."""
+"""Positions of the marks in charts; templates draw them as SVG, and the style sheet colors them."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from cranfield.base import Record
 from cranfield.reporting import Column, number, shown, signed
 
-LEVELS = 10  # shades of grades that the style sheet has
-MOST_BARS = 600  # more are left out in the middle
-MOST_POINTS = 3_000
+SHADES = 10  # for grades, in the style sheet
+MAX_BARS = 600  # more are left out in the middle
+MAX_POINTS = 3_000
 
 
 class Scale(Record):
-    """A straight line from values to places.
+    """A linear scale from values to positions.
 
     >>> Scale(0.0, 1.0, 0.0, 200.0).at(0.25)
     50.0
@@ -31,14 +31,14 @@ class Scale(Record):
         return round(self.start + share * (self.end - self.start), 2)
 
     def ticks(self, n: int = 5) -> list[tuple[float, str]]:
-        """Places and labels of some round values."""
-        found = round_values(self.low, self.high, n)
-        places = max(0, -math.floor(math.log10(found[1] - found[0]) + 1e-9)) if len(found) > 1 else 1
-        return [(self.at(value), number(value, min(places, 6))) for value in found]
+        """Positions and labels of round values."""
+        values = round_values(self.low, self.high, n)
+        decimals = max(0, -math.floor(math.log10(values[1] - values[0]) + 1e-9)) if len(values) > 1 else 1
+        return [(self.at(value), number(value, min(decimals, 6))) for value in values]
 
 
 def round_values(low: float, high: float, n: int = 5) -> list[float]:
-    """Round values between two.
+    """Round values in a range.
 
     >>> round_values(0.0, 1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
@@ -53,8 +53,8 @@ def round_values(low: float, high: float, n: int = 5) -> list[float]:
     return [round(i * step, 12) for i in range(first, last + 1)]
 
 
-def reach(col: Column, values: Iterable[float] = ()) -> tuple[float, float]:
-    """The ends of an axis: the range of the measure, so that pictures compare; else that of the values."""
+def axis_range(col: Column) -> tuple[float, float]:
+    """The ends of an axis: the range of the measure if it has one (charts are comparable), else of the values."""
     low, high = col.reach
     return float(low), float(high)
 
@@ -67,12 +67,12 @@ class Whisker(Record):
     high: float | None
 
 
-def whiskers(rows: Sequence[tuple[float | None, float | None, float | None]], width: float = 120.0) -> list[Any]:
-    """Means and intervals of several systems on one axis, as near as they let it."""
-    known = [value for row in rows for value in row if value is not None]
-    if not known:
+def layout_whiskers(rows: Sequence[tuple[float | None, float | None, float | None]], width: float = 120.0) -> list[Any]:
+    """Means and intervals of several systems on one axis that they fill."""
+    values = [value for row in rows for value in row if value is not None]
+    if not values:
         return [None] * len(rows)
-    low, high = min(known), max(known)
+    low, high = min(values), max(values)
     margin = (high - low) * 0.04 or 0.5
     scale = Scale(low - margin, high + margin, 0.0, width)
     return [
@@ -84,7 +84,7 @@ def whiskers(rows: Sequence[tuple[float | None, float | None, float | None]], wi
 
 
 def shade(grade: float | None, grades: Sequence[float]) -> str:
-    """The class of a grade: one hue, the darker the higher.
+    """The CSS class of a grade: one hue, darker for higher grades.
 
     >>> shade(2.0, [0, 1, 2]), shade(0.0, [0, 1, 2]), shade(None, [0])
     ('shade-10', 'shade-0', 'unjudged')
@@ -92,33 +92,33 @@ def shade(grade: float | None, grades: Sequence[float]) -> str:
     if grade is None:
         return "unjudged"
     low, high = min(0.0, *grades), max(1.0, *grades)
-    return f"shade-{round(LEVELS * (min(max(grade, low), high) - low) / (high - low))}"
+    return f"shade-{round(SHADES * (min(max(grade, low), high) - low) / (high - low))}"
 
 
 # Two systems
 
 
-def bars(
+def layout_bars(
     topics: Sequence[str], titles: Sequence[str], ours: Sequence[float], theirs: Sequence[float], sign: int
 ) -> dict[str, Any]:
-    """Differences by topic, the largest gain first: the bars, and where zero is."""
+    """Differences by topic, the largest gain first."""
     rows = [
         (sign * (a - b), a, b, topic, title) for topic, title, a, b in zip(topics, titles, ours, theirs, strict=True)
     ]
     rows.sort(key=lambda row: -row[0])
-    left_out = max(0, len(rows) - MOST_BARS)
-    half = MOST_BARS // 2
-    kept = rows if not left_out else [*rows[:half], *rows[len(rows) - half :]]
-    best, worst = max((0.0, *(row[0] for row in kept))), min((0.0, *(row[0] for row in kept)))
+    left_out = max(0, len(rows) - MAX_BARS)
+    half = MAX_BARS // 2
+    drawn = rows if not left_out else [*rows[:half], *rows[len(rows) - half :]]
+    best, worst = max((0.0, *(row[0] for row in drawn))), min((0.0, *(row[0] for row in drawn)))
     best = best if best > worst else 1.0
     width, height = 960.0, 240.0
     scale = Scale(worst, best, height, 0.0)
-    step = width / max(len(kept), 1)
+    step = width / max(len(drawn), 1)
     zero = scale.at(0.0)
-    made = []
-    for i, (gain, a, b, topic, title) in enumerate(kept):
+    bars = []
+    for i, (gain, a, b, topic, title) in enumerate(drawn):
         top = scale.at(gain)
-        made.append(
+        bars.append(
             {
                 "x": round(i * step + min(1.0, step * 0.1), 2),
                 "y": min(top, zero) if abs(top - zero) > 1 else zero - 1,
@@ -128,12 +128,12 @@ def bars(
                 "column_width": round(step, 2),
                 "kind": "better" if gain > 1e-12 else "worse" if gain < -1e-12 else "same",
                 "query": topic,
-                "told": f"{shown(topic)}{f': {title}' if title else ''} — "
+                "tooltip": f"{shown(topic)}{f': {title}' if title else ''} — "
                 f"{number(a, 4)} − {number(b, 4)} = {signed(a - b, 4)}",
             }
         )
     return {
-        "bars": made,
+        "bars": bars,
         "width": width,
         "height": height,
         "zero": zero,
@@ -142,7 +142,7 @@ def bars(
     }
 
 
-def scatter(
+def layout_scatter(
     topics: Sequence[str],
     titles: Sequence[str],
     ours: Sequence[float],
@@ -150,20 +150,20 @@ def scatter(
     ends: tuple[float, float],
     sign: int,
 ) -> dict[str, Any]:
-    """One system against the other, a point for each topic."""
+    """One system against another, a point for each topic."""
     size = 360.0
     x, y = Scale(*ends, 0.0, size), Scale(*ends, size, 0.0)
     rows = list(zip(topics, titles, ours, theirs, strict=True))
-    left_out = max(0, len(rows) - MOST_POINTS)
-    if left_out:  # those that differ most are looked for
-        rows = sorted(rows, key=lambda row: -abs(row[2] - row[3]))[:MOST_POINTS]
+    left_out = max(0, len(rows) - MAX_POINTS)
+    if left_out:  # the largest differences are the most interesting
+        rows = sorted(rows, key=lambda row: -abs(row[2] - row[3]))[:MAX_POINTS]
     points = [
         {
             "x": x.at(b),
             "y": y.at(a),
             "kind": "better" if sign * (a - b) > 1e-12 else "worse" if sign * (a - b) < -1e-12 else "same",
             "query": topic,
-            "told": f"{shown(topic)}{f': {title}' if title else ''} — {number(a, 4)} against {number(b, 4)}",
+            "tooltip": f"{shown(topic)}{f': {title}' if title else ''} — {number(a, 4)} against {number(b, 4)}",
         }
         for topic, title, a, b in rows
     ]
@@ -173,15 +173,17 @@ def scatter(
 # One topic
 
 
-def strip(rows: Sequence[tuple[str, float | None]], ends: tuple[float, float], chosen: Sequence[str]) -> dict[str, Any]:
-    """The value of every system on one line, ticks for all and names for those that are chosen."""
+def layout_strip(
+    rows: Sequence[tuple[str, float | None]], ends: tuple[float, float], chosen: Sequence[str]
+) -> dict[str, Any]:
+    """The values of all systems on one axis; the chosen ones stand out."""
     width = 720.0
     scale = Scale(*ends, 0.0, width)
     marks = [
         {
             "x": scale.at(value),
             "system": name,
-            "told": f"{shown(name)}: {number(value, 4)}",
+            "tooltip": f"{shown(name)}: {number(value, 4)}",
             "chosen": chosen.index(name) if name in chosen else None,
         }
         for name, value in rows
@@ -190,10 +192,10 @@ def strip(rows: Sequence[tuple[str, float | None]], ends: tuple[float, float], c
     return {"marks": marks, "width": width, "ticks": scale.ticks(), "unknown": len(rows) - len(marks)}
 
 
-ROW = 32  # pixels of a row of a ranking
+ROW_HEIGHT = 32  # pixels of a row of a ranking
 
 
-def moves(
+def layout_moves(
     left: Sequence[str],
     right: Sequence[str],
     first: int,
@@ -202,21 +204,21 @@ def moves(
     kinds: dict[str, str],
     width: float = 88.0,
 ) -> dict[str, Any]:
-    """Lines from where documents stand in one ranking to where they stand in the next.
+    """Lines from the documents of one ranking to the same documents in the next.
 
-    What the other ranking has above or below what is shown leaves a stub with its rank there.
+    A document that the other ranking has outside of the visible part gets a stub with its rank there.
     """
     lines, stubs = [], []
     place_right = {doc: i for i, doc in enumerate(right)}
     for i, doc in enumerate(left):
-        y = (i + 0.5) * ROW
+        y = (i + 0.5) * ROW_HEIGHT
         if doc in place_right:
             lines.append(
                 {
                     "from": y,
-                    "to": (place_right[doc] + 0.5) * ROW,
+                    "to": (place_right[doc] + 0.5) * ROW_HEIGHT,
                     "kind": kinds.get(doc, ""),
-                    "told": f"{shown(doc)}: rank {first + i} → {first + place_right[doc]}",
+                    "tooltip": f"{shown(doc)}: rank {first + i} → {first + place_right[doc]}",
                 }
             )
         elif doc in rank_right:
@@ -224,8 +226,8 @@ def moves(
             stubs.append(_stub(doc, y, "left", first + i, other, first, kinds))
     for j, doc in enumerate(right):
         if doc not in left and doc in rank_left:
-            stubs.append(_stub(doc, (j + 0.5) * ROW, "right", first + j, rank_left[doc], first, kinds))
-    return {"lines": lines, "stubs": stubs, "width": width, "height": max(len(left), len(right)) * ROW}
+            stubs.append(_stub(doc, (j + 0.5) * ROW_HEIGHT, "right", first + j, rank_left[doc], first, kinds))
+    return {"lines": lines, "stubs": stubs, "width": width, "height": max(len(left), len(right)) * ROW_HEIGHT}
 
 
 def _stub(doc: str, y: float, side: str, own: int, other: int, first: int, kinds: dict[str, str]) -> dict[str, Any]:
@@ -235,15 +237,15 @@ def _stub(doc: str, y: float, side: str, own: int, other: int, first: int, kinds
         "side": side,
         "label": f"{'↑' if other < first else '↓'} {other:,}",
         "kind": kinds.get(doc, ""),
-        "told": f"{shown(doc)}: rank {ranks[0]} → {ranks[1]}",
+        "tooltip": f"{shown(doc)}: rank {ranks[0]} → {ranks[1]}",
     }
 
 
 # Costs
 
 
-def pareto(points: Sequence[dict[str, Any]], ends: tuple[float, float]) -> dict[str, Any]:
-    """Effectiveness against latency, which has a logarithmic axis; `points` have mean, latency and is_on_front."""
+def layout_pareto(points: Sequence[dict[str, Any]], ends: tuple[float, float]) -> dict[str, Any]:
+    """Effectiveness against latency on a logarithmic axis; `points` have mean, latency and is_on_front."""
     width, height = 640.0, 320.0
     times = [point["latency"] for point in points if point["latency"] > 0] or [1.0]
     low, high = math.log10(min(times)) - 0.15, math.log10(max(times)) + 0.15
@@ -252,7 +254,7 @@ def pareto(points: Sequence[dict[str, Any]], ends: tuple[float, float]) -> dict[
         point | {"x": x.at(math.log10(point["latency"])) if point["latency"] > 0 else 0.0, "y": y.at(point["mean"])}
         for point in points
     ]
-    _put_labels_apart(marks, width)
+    _place_labels(marks, width)
     front = sorted((mark for mark in marks if mark["is_on_front"]), key=lambda mark: mark["x"])
     ticks = [
         (x.at(math.log10(step * 10.0**power)), f"{step * 10.0**power:g}")
@@ -270,8 +272,8 @@ def pareto(points: Sequence[dict[str, Any]], ends: tuple[float, float]) -> dict[
     }
 
 
-def _put_labels_apart(marks: list[dict[str, Any]], right: float) -> None:
-    """Say where the name of each mark stands, so that none lies on another or on a mark where that can be helped."""
+def _place_labels(marks: list[dict[str, Any]], right: float) -> None:
+    """Set the position of the label of each mark, without overlaps if possible."""
     taken = [(mark["x"] - 6, mark["x"] + 6, mark["y"] - 6, mark["y"] + 6) for mark in marks]
     for mark in sorted(marks, key=lambda mark: (mark["y"], mark["x"])):
         width = 7.0 * min(len(mark["system"]), 24)

@@ -1,8 +1,8 @@
-"""All topics, and one topic: every system's value, rankings side by side, what was judged, how a value comes about."""
+"""All topics; one topic with values, rankings and judgments; and the explanation of one value."""
 
 from __future__ import annotations
 
-import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,59 +13,59 @@ from cranfield.evaluation import explain
 from cranfield.measures import Measure, parse_measure
 from cranfield.reporting import column, formula
 from cranfield.reporting import explanation as sheets
-from cranfield.workbench.explore.comparison import ranking_of
-from cranfield.workbench.explore.request_context import Visit, checked_measure
-from cranfield.workbench.explore.svg import moves, reach, shade, strip
-from cranfield.workbench.explore.table_query import Heading, Listing, Row
-from cranfield.workbench.judge.documents import as_shown
+from cranfield.workbench.explore.comparison import rank_systems
+from cranfield.workbench.explore.request_context import RequestContext, check_measure
+from cranfield.workbench.explore.svg import axis_range, layout_moves, layout_strip, shade
+from cranfield.workbench.explore.table_query import Heading, PagedTable, Row, none_if_nan
+from cranfield.workbench.judge.documents import document_to_dict
 from cranfield.workbench.pages import Page
-from cranfield.workbench.params import bad
+from cranfield.workbench.params import bad_request
 
-SYSTEMS = 6  # rankings side by side, at most
-DEPTH, DEEPEST = 10, 200  # ranks that are shown at a time
-LETTERS = 120  # of a title in a ranking
+MAX_SYSTEMS = 6  # rankings side by side
+DEPTH, MAX_DEPTH = 10, 200  # ranks shown at a time
+TITLE_LENGTH = 120  # characters of a title in a ranking
 
 
-def topics(visit: Visit) -> Page:
-    """Every judged topic: how hard it is, who does best, how much is relevant."""
-    scores, main = visit.scores, visit.main
+def topics(context: RequestContext) -> Page:
+    """Every judged topic: mean, range and best system, and the number of relevant documents."""
+    scores, main = context.scores, context.main
     values = np.array([run.values[scores.labels.index(main)] for run in scores.runs])
-    rows = [_difficulty(visit, values, j, query) for j, query in enumerate(scores.queries)]
+    rows = [_topic_row(context, values, j, query) for j, query in enumerate(scores.queries)]
     headings = [
-        Heading("query", "Topic", lambda row: row["query"], is_figure=False),
-        Heading("mean", f"Mean {main}", lambda row: row["mean"], about="over all systems"),
-        Heading("low", "Lowest", lambda row: row["low"]),
-        Heading("high", "Highest", lambda row: row["high"]),
-        Heading("relevant", "Relevant", lambda row: row["relevant"]),
-        Heading("judged", "Judged", lambda row: row["judged"]),
+        Heading("query", "Topic", is_figure=False),
+        Heading("mean", f"Mean {main}", about="over all systems"),
+        Heading("low", "Lowest"),
+        Heading("high", "Highest"),
+        Heading("relevant", "Relevant"),
+        Heading("judged", "Judged"),
     ]
-    listing = Listing(visit.asked, headings, rows, lambda row: f"{row['query']} {row['title']}", sort="query")
+    table = PagedTable(context.params, headings, rows, ("query", "title"), sort="query")
     value = {
-        "collection": visit.explored.name,
+        "collection": context.collection.name,
         "measure": main,
         "systems": len(scores.runs),
-        **listing.to_dict(),
+        **table.to_dict(),
     }
-    more = {"visit": visit, "listing": listing, "ends": reach(column(scores, main))}
-    return Page("topics.html", value, "Topics", more, tag=visit.tag("topics"))
+    extra = {"context": context, "table": table, "ends": axis_range(column(scores, main))}
+    return Page("topics.html", value, "Topics", extra, tag=context.tag("topics"))
 
 
-def _difficulty(visit: Visit, values: Any, j: int, query: str) -> Row:
-    found = values[:, j]
-    known = found[~np.isnan(found)]
-    judged = visit.explored.qrels.judged[j]
+def _topic_row(context: RequestContext, values: Any, j: int, query: str) -> Row:
+    column = values[:, j]
+    known = column[~np.isnan(column)]
+    judged = context.collection.qrels.judged[j]
     best = None
     if len(known):
-        sign = 1 if visit.measure(visit.main).more_is_better else -1
-        best = visit.scores.runs[int(np.argmax(np.where(np.isnan(found), -np.inf, sign * found)))].name
+        sign = 1 if context.measure(context.main).more_is_better else -1
+        best = context.scores.runs[int(np.argmax(np.where(np.isnan(column), -np.inf, sign * column)))].name
     return {
         "query": query,
-        "title": visit.title_of(query),
+        "title": context.title_of(query),
         "mean": float(known.mean()) if len(known) else None,
         "low": float(known.min()) if len(known) else None,
         "high": float(known.max()) if len(known) else None,
         "best": best,
-        "relevant": sum(grade >= visit.explored.rel for grade in judged.values()),
+        "relevant": sum(grade >= context.collection.rel for grade in judged.values()),
         "judged": len(judged),
     }
 
@@ -73,78 +73,85 @@ def _difficulty(visit: Visit, values: Any, j: int, query: str) -> Row:
 # One topic
 
 
-def topic(visit: Visit) -> Page:
-    """One topic: all systems' values, some rankings side by side, the relevant documents, a text."""
-    query = visit.query()
-    place = visit.places[query]
-    scores = visit.scores
-    chosen = chosen_systems(visit)
-    visit.rankings(chosen)  # read together, if they must be
-    judged = visit.explored.qrels.judged[place]
-    first = visit.asked.whole("from", 1, 1, 10_000_000)
-    depth = visit.asked.whole("depth", DEPTH, 1, DEEPEST)
-    values = _values(visit, place)
-    listing = _systems_listing(visit, values)
-    rankings = _rankings(visit, query, chosen, judged, first, depth, values)
-    relevant = _relevant_listing(visit, query, chosen, judged)
-    text = visit.asked.text("show")
+def topic(context: RequestContext) -> Page:
+    """One topic: the values of all systems, some rankings side by side, the relevant documents, a text."""
+    query = context.query()
+    place = context.query_index[query]
+    scores = context.scores
+    chosen = choose_systems(context)
+    context.rankings(chosen)  # reads them together if necessary
+    judged = context.collection.qrels.judged[place]
+    first = context.params.integer("from", 1, 1, 10_000_000)
+    depth = context.params.integer("depth", DEPTH, 1, MAX_DEPTH)
+    values = _system_values(context, place)
+    table = _system_table(context, values)
+    rankings = _rankings(context, query, chosen, judged, first, depth, values)
+    relevant = _relevant_table(context, query, chosen, judged)
+    shown_doc = context.params.text("show")
     value = {
-        "collection": visit.explored.name,
+        "collection": context.collection.name,
         "query": query,
-        "topic": _texts(visit.topic(query)),
-        "measures": [label for label, _ in visit.measures],
-        "relevant_documents": sum(grade >= visit.explored.rel for grade in judged.values()),
+        "topic": _topic_to_dict(context.topic(query)),
+        "measures": [label for label, _ in context.measures],
+        "relevant_documents": sum(grade >= context.collection.rel for grade in judged.values()),
         "judged_documents": len(judged),
-        "grades": [{"grade": grade, "documents": n} for grade, n in _counts(judged).items()],
-        "systems": listing.to_dict(),
+        "grades": [{"grade": grade, "documents": n} for grade, n in sorted(Counter(judged.values()).items())],
+        "systems": table.to_dict(),
         "from": first,
         "depth": depth,
         "rankings": rankings,
         "relevant": relevant.to_dict(),
-        "show": _text(visit, query, text, judged) if text else None,
+        "show": {
+            "doc": shown_doc,
+            "grade": judged.get(shown_doc),
+            "document": document_to_dict(context.document(shown_doc)),
+        }
+        if shown_doc
+        else None,
     }
-    grades = sorted({0.0, *visit.explored.qrels.grades.tolist()})
-    main = visit.main
+    grades = sorted({0.0, *context.collection.qrels.grades.tolist()})
+    main = context.main
     row_of = {row["system"]: row for row in values}
     at = scores.labels.index(main)
-    line = strip([(name, row_of[name]["values"][at]) for name in row_of], reach(column(scores, main)), chosen)
-    before, after = _neighbours(visit, place)
-    more = {
-        "visit": visit,
-        "listing": listing,
+    strip = layout_strip(
+        [(name, row_of[name]["values"][at]) for name in row_of], axis_range(column(scores, main)), chosen
+    )
+    before, after = _neighbours(context, place)
+    extra = {
+        "context": context,
+        "table": table,
         "relevant": relevant,
         "chosen": chosen,
         "main": main,
-        "names": [system.name for system in visit.explored.systems],
-        "strip": line,
-        "moves": _moves(visit, query, rankings, first),
+        "names": [system.name for system in context.collection.systems],
+        "strip": strip,
+        "moves": _layout_moves(context, query, rankings, first),
         "shade": lambda grade: shade(grade, grades),
         "scale": grades,
-        "rel": visit.explored.rel,
+        "rel": context.collection.rel,
         "longest": max((ranking["retrieved"] for ranking in rankings), default=0),
         "before": before,
         "after": after,
-        "most_systems": SYSTEMS,
+        "max_systems": MAX_SYSTEMS,
     }
-    title = visit.title_of(query)
-    return Page("topic.html", value, f"Topic {query}{f': {title}' if title else ''}", more)
+    title = context.title_of(query)
+    return Page("topic.html", value, f"Topic {query}{f': {title}' if title else ''}", extra)
 
 
-def chosen_systems(visit: Visit) -> list[str]:
-    """The systems whose rankings are shown: those asked for, or the best and the baseline or next best."""
-    asked = [visit.system(name).name for name in visit.asked.many("system")]
-    if len(asked) > SYSTEMS:
-        raise bad(f"there are {len(asked)} systems, expected {SYSTEMS} at most side by side.")
-    if asked:
-        return asked
-    ranked = ranking_of(visit)
-    base = visit.explored.baseline
-    first = ranked[:2] if base is None or base == ranked[0] else [ranked[0], base]
-    return first
+def choose_systems(context: RequestContext) -> list[str]:
+    """The systems whose rankings are shown: those requested, or the best one and the baseline or the next best."""
+    names = [context.system(name).name for name in context.params.many("system")]
+    if len(names) > MAX_SYSTEMS:
+        raise bad_request(f"found {len(names)} systems, expected at most {MAX_SYSTEMS}.")
+    if names:
+        return names
+    ranked = rank_systems(context)
+    base = context.collection.baseline
+    return ranked[:2] if base is None or base == ranked[0] else [ranked[0], base]
 
 
-def _values(visit: Visit, place: int) -> list[Row]:
-    scores = visit.scores
+def _system_values(context: RequestContext, place: int) -> list[Row]:
+    scores = context.scores
     query = scores.queries[place]
     rows = []
     for run in scores.runs:
@@ -152,26 +159,22 @@ def _values(visit: Visit, place: int) -> list[Row]:
         rows.append(
             {
                 "system": run.name,
-                "values": [_plain(value) for value in run.values[:, place].tolist()],
+                "values": [none_if_nan(value) for value in run.values[:, place].tolist()],
                 "retrieved": retrieved.get(query, 0),
             }
         )
     return rows
 
 
-def _plain(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _systems_listing(visit: Visit, rows: Sequence[Row]) -> Listing:
-    main = visit.main
+def _system_table(context: RequestContext, rows: Sequence[Row]) -> PagedTable:
+    main = context.main
     headings = [
-        Heading("system", "System", lambda row: row["system"], is_figure=False),
-        *(_heading(i, label, measure) for i, (label, measure) in enumerate(visit.measures)),
-        Heading("retrieved", "Retrieved", lambda row: row["retrieved"]),
+        Heading("system", "System", is_figure=False),
+        *(_heading(i, label, measure) for i, (label, measure) in enumerate(context.measures)),
+        Heading("retrieved", "Retrieved"),
     ]
-    usual = f"{'-' if visit.measure(main).more_is_better else ''}{main}"
-    return Listing(visit.asked, headings, rows, lambda row: row["system"], sort=usual, per_page=25)
+    default_sort = f"{'-' if context.measure(main).more_is_better else ''}{main}"
+    return PagedTable(context.params, headings, rows, ("system",), sort=default_sort, per_page=25)
 
 
 def _heading(place: int, label: str, measure: Measure) -> Heading:
@@ -179,7 +182,7 @@ def _heading(place: int, label: str, measure: Measure) -> Heading:
 
 
 def _rankings(
-    visit: Visit,
+    context: RequestContext,
     query: str,
     chosen: Sequence[str],
     judged: Mapping[str, float],
@@ -187,16 +190,16 @@ def _rankings(
     depth: int,
     values: Sequence[Row],
 ) -> list[Row]:
-    """A part of each ranking, every document with its grade and the beginning of its title."""
+    """A part of each ranking: documents with grades and shortened titles."""
     known = {row["system"]: row["values"] for row in values}
     titles: dict[str, str] = {}
-    found = []
+    rankings = []
     for name in chosen:
-        ranking = visit.ranking(name)
+        ranking = context.ranking(name)
         docs = []
-        for one in ranking.part(query, first, depth):
+        for one in ranking.list_docs(query, first, depth):
             if one.doc not in titles:
-                titles[one.doc] = _title(visit, one.doc)
+                titles[one.doc] = _title(context, one.doc)
             docs.append(
                 {
                     "rank": one.rank,
@@ -206,58 +209,56 @@ def _rankings(
                     "title": titles[one.doc],
                 }
             )
-        found.append({"system": name, "values": known[name], "retrieved": ranking.size(query), "documents": docs})
-    return found
+        rankings.append({"system": name, "values": known[name], "retrieved": ranking.size(query), "documents": docs})
+    return rankings
 
 
-def _title(visit: Visit, doc: str) -> str:
-    found = visit.document(doc)
-    if found is None:
+def _title(context: RequestContext, doc: str) -> str:
+    document = context.document(doc)
+    if document is None:
         return ""
-    text = " ".join((found.title or found.text[: 4 * LETTERS]).split())
-    return text if len(text) <= LETTERS else f"{text[:LETTERS].rsplit(' ', 1)[0]} …"
+    text = " ".join((document.title or document.text[: 4 * TITLE_LENGTH]).split())
+    return text if len(text) <= TITLE_LENGTH else f"{text[:TITLE_LENGTH].rsplit(' ', 1)[0]} …"
 
 
-def _moves(visit: Visit, query: str, rankings: Sequence[Row], first: int) -> list[dict[str, Any]]:
-    """The lines between each ranking and the next."""
-    rel = visit.explored.rel
+def _layout_moves(context: RequestContext, query: str, rankings: Sequence[Row], first: int) -> list[dict[str, Any]]:
+    """The lines between neighboring rankings."""
+    rel = context.collection.rel
     kinds = {
         one["doc"]: "unknown" if one["grade"] is None else "relevant" if one["grade"] >= rel else "other"
         for ranking in rankings
         for one in ranking["documents"]
     }
-    ranks = [visit.ranking(ranking["system"]).ranks(query) for ranking in rankings]
+    ranks = [context.ranking(ranking["system"]).ranks(query) for ranking in rankings]
     shown = [[one["doc"] for one in ranking["documents"]] for ranking in rankings]
-    return [moves(shown[i], shown[i + 1], first, ranks[i], ranks[i + 1], kinds) for i in range(len(rankings) - 1)]
+    return [
+        layout_moves(shown[i], shown[i + 1], first, ranks[i], ranks[i + 1], kinds) for i in range(len(rankings) - 1)
+    ]
 
 
-def _relevant_listing(visit: Visit, query: str, chosen: Sequence[str], judged: Mapping[str, float]) -> Listing:
-    """The relevant documents, and where each of the systems has them."""
-    ranks = [visit.ranking(name).ranks(query) for name in chosen]
+def _relevant_table(
+    context: RequestContext, query: str, chosen: Sequence[str], judged: Mapping[str, float]
+) -> PagedTable:
+    """The relevant documents, with their ranks in the chosen systems."""
+    ranks = [context.ranking(name).ranks(query) for name in chosen]
     rows = [
         {"doc": doc, "grade": grade, "ranks": [own.get(doc) for own in ranks]}
         for doc, grade in judged.items()
-        if grade >= visit.explored.rel
+        if grade >= context.collection.rel
     ]
     headings = [
-        Heading("doc", "Document", lambda row: row["doc"], is_figure=False),
-        Heading("grade", "Grade", lambda row: row["grade"]),
+        Heading("doc", "Document", is_figure=False),
+        Heading("grade", "Grade"),
         *(_rank_heading(i, name) for i, name in enumerate(chosen)),
     ]
-    return Listing(visit.asked, headings, rows, lambda row: row["doc"], sort="-grade", per_page=20, prefix="relevant_")
+    return PagedTable(context.params, headings, rows, ("doc",), sort="-grade", per_page=20, prefix="relevant_")
 
 
 def _rank_heading(place: int, name: str) -> Heading:
     return Heading(f"rank {name}", name, lambda row: row["ranks"][place], about="rank")
 
 
-def _text(visit: Visit, query: str, doc: str, judged: Mapping[str, float]) -> Row:
-    """A document's text, with its grade for the topic."""
-    found = as_shown(visit.document(doc))
-    return {"doc": doc, "grade": judged.get(doc), "document": found}
-
-
-def _texts(topic: Topic | None) -> Row | None:
+def _topic_to_dict(topic: Topic | None) -> Row | None:
     if topic is None:
         return None
     return {
@@ -268,53 +269,46 @@ def _texts(topic: Topic | None) -> Row | None:
     }
 
 
-def _counts(judged: Mapping[str, float]) -> dict[float, int]:
-    counts: dict[float, int] = {}
-    for grade in sorted(judged.values()):
-        counts[grade] = counts.get(grade, 0) + 1
-    return counts
-
-
-def _neighbours(visit: Visit, place: int) -> tuple[str | None, str | None]:
-    queries = visit.explored.qrels.queries
+def _neighbours(context: RequestContext, place: int) -> tuple[str | None, str | None]:
+    queries = context.collection.qrels.queries
     return (
         queries[place - 1] if place else None,
         queries[place + 1] if place + 1 < len(queries) else None,
     )
 
 
-# How a value comes about
+# Explanation of a value
 
 
-def explanation(visit: Visit) -> Page:
-    """How the value of a system for a topic comes about, by any measure."""
-    visit.is_usual = True  # the measure asked for is explained, and need not be evaluated for all systems
-    query = visit.query()
-    name = visit.system(visit.asked.needed("system")).name
-    asked = visit.measures_asked
-    label = asked[0] if asked else visit.main
-    if len(asked) > 1:
-        raise bad("one measure is explained at a time.")
-    known = dict(visit.measures) if not asked else {}
-    measure = known.get(label) or parse_measure(checked_measure(label))
-    top = visit.asked.whole("top", 50, 1, 1000)
-    # the run's part of this topic is all that a measure may look at here
-    run = visit.ranking(name).run(query, name)
-    whole = explain(measure, visit.explored.qrels, run, query, **visit.explored.options)
-    shown = whole.down_to_the_cutoff().top(top)
-    value = shown.record() | {"collection": visit.explored.name, "system": name, "top": top}
-    judged = visit.explored.qrels.judged[visit.places[query]]
-    grades = sorted({0.0, *visit.explored.qrels.grades.tolist()})
-    more = {
-        "visit": visit,
+def explanation(context: RequestContext) -> Page:
+    """The explanation of the value of a system for a topic, by any measure."""
+    context.use_default_measures = True  # the requested measure is only explained, not evaluated for all systems
+    query = context.query()
+    name = context.system(context.params.required("system")).name
+    names = context.requested_measures
+    label = names[0] if names else context.main
+    if len(names) > 1:
+        raise bad_request("expected one measure to explain.")
+    known = dict(context.measures) if not names else {}
+    measure = known.get(label) or parse_measure(check_measure(label))
+    top = context.params.integer("top", 50, 1, 1000)
+    # only the part of the run for this topic is needed
+    run = context.ranking(name).run(query, name)
+    integer = explain(measure, context.collection.qrels, run, query, **context.collection.options)
+    shown = integer.down_to_the_cutoff().top(top)
+    value = shown.record() | {"collection": context.collection.name, "system": name, "top": top}
+    judged = context.collection.qrels.judged[context.query_index[query]]
+    grades = sorted({0.0, *context.collection.qrels.grades.tolist()})
+    extra = {
+        "context": context,
         "sheet": sheets.sheet(shown),
         "remarks": sheets.remarks(shown),
         "formula": formula(shown.formula) if shown.formula else "",
-        "names": [system.name for system in visit.explored.systems],
+        "names": [system.name for system in context.collection.systems],
         "docs": [row["doc"] for row in shown.rows if "what" not in row],
         "grades": [judged.get(row["doc"]) for row in shown.rows if "what" not in row],
         "shade": lambda grade: shade(grade, grades),
         "label": label,
-        "topic_title": visit.title_of(query),
+        "topic_title": context.title_of(query),
     }
-    return Page("explain.html", value, f"{label} of {name}, topic {query}", more)
+    return Page("explain.html", value, f"{label} of {name}, topic {query}", extra)

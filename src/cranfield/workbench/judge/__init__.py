@@ -1,4 +1,4 @@
-"""Judging in the browser: the page, what it says by JSON, and the pages of those who coordinate."""
+"""Judging in the browser: the page for assessors and its API, and the pages for coordinators."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""For coordinators: pairs that were judged differently, one after the other, and a grade that wins."""
+"""Adjudication: coordinators decide on pairs that assessors judged differently."""
 
 from __future__ import annotations
 
@@ -9,19 +9,18 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from cranfield.annotation import Dispute, Trace, adjudicate, disputes, plain, undo_adjudication
-from cranfield.workbench.judge.api import said, trace_of
-from cranfield.workbench.judge.coordinator import room_of
-from cranfield.workbench.judge.documents import as_shown
-from cranfield.workbench.pages import Page, address, endpoint, go_to, twins
-from cranfield.workbench.params import Asked, bad, field, form_of, missing, prose
+from cranfield.workbench.app_state import get_judging
+from cranfield.workbench.judge.api import read_trace
+from cranfield.workbench.judge.documents import document_to_dict
+from cranfield.workbench.pages import Page, build_url, endpoint, page_routes, redirect
+from cranfield.workbench.params import Params, bad_request, get_field, get_form, get_json, get_prose, not_found
 
-MOST = 200  # disputes that are listed
+MAX_LISTED = 200  # disputes
 
 
 def routes() -> list[Route]:
-    """The queue, and decisions by form and by JSON."""
     return [
-        *twins("/adjudicate", adjudication_page, role="coordinator"),
+        *page_routes("/adjudicate", adjudication_page, role="coordinator"),
         endpoint("/adjudicate", decide_by_form, role="coordinator", methods=["POST"]),
         endpoint("/adjudicate/undo", undo_by_form, role="coordinator", methods=["POST"]),
         endpoint("/api/adjudication", decide, role="coordinator", methods=["POST"]),
@@ -30,58 +29,63 @@ def routes() -> list[Route]:
 
 
 def adjudication_page(request: Request) -> Page:
-    """The disagreements, and one of them in full. Who gave which grade is told only if asked for."""
-    room = room_of(request)
-    asked = Asked(request)
-    is_open = asked.flag("names")
-    settled = asked.flag("settled")
-    found = disputes(room.log, blind=not is_open, settled=settled)
-    here = _chosen(found, asked)
+    """The disputes, and one of them in full. Names of assessors are shown only on request."""
+    judging = get_judging(request)
+    params = Params(request)
+    with_names = params.flag("names")
+    settled = params.flag("settled")
+    queue = disputes(judging.log, blind=not with_names, settled=settled)
+    here = _choose(queue, params)
     value = {
-        "disputes": found,
+        "disputes": queue,
         "here": None
         if here is None
         else {
             "dispute": here,
-            "topic": room.topic_text(here.query),
-            "document": as_shown(room.documents.get(here.doc)),
+            "topic": judging.topic_text(here.query),
+            "document": document_to_dict(judging.documents.get(here.doc)),
         },
-        "grades": room.log.settings.scale.to_dicts(),
+        "grades": judging.log.settings.scale.to_dicts(),
     }
-    more = {"names": is_open, "settled": settled, "shown_disputes": found[:MOST], "address_of": _address_of(asked)}
-    return Page("adjudicate.html", value, "Adjudicate", more)
+    extra = {
+        "names": with_names,
+        "settled": settled,
+        "shown_disputes": queue[:MAX_LISTED],
+        "dispute_url": _make_url_builder(params),
+    }
+    return Page("adjudicate.html", value, "Adjudicate", extra)
 
 
-def _chosen(found: list[Dispute], asked: Asked) -> Dispute | None:
-    if "doc" not in asked:
-        return found[0] if found else None
-    query, doc = asked.text("query"), asked.text("doc")
-    for one in found:
-        if (one.query, one.doc) == (query, doc):
-            return one
-    raise missing("This pair is not in dispute, or it is settled.")
+def _choose(queue: list[Dispute], params: Params) -> Dispute | None:
+    if "doc" not in params:
+        return queue[0] if queue else None
+    query, doc = params.text("query"), params.text("doc")
+    for dispute in queue:
+        if (dispute.query, dispute.doc) == (query, doc):
+            return dispute
+    raise not_found("This pair is not disputed, or it is settled already.")
 
 
-def _address_of(asked: Asked) -> Any:
-    names, settled = asked.flag("names"), asked.flag("settled")
+def _make_url_builder(params: Params) -> Any:
+    """A function for URLs of this page that keep its options."""
+    options = {name: 1 if params.flag(name) else None for name in ("names", "settled")}
 
-    def found(**more: Any) -> str:
-        kept = {"names": 1 if names else None, "settled": 1 if settled else None}
-        return address("/adjudicate", **kept | more)
+    def build(**more: Any) -> str:
+        return build_url("/adjudicate", **options | more)
 
-    return found
+    return build
 
 
 def decide_by_form(request: Request) -> Response:
-    form = form_of(request)
+    form = get_form(request)
     key = form.prose("key")
     trace = Trace(key=key, method="click") if key else Trace(method="click")
     try:
-        grade = float(form.needed("grade"))
+        grade = float(form.required("grade"))
     except ValueError:
-        raise bad("grade is no number.") from None
+        raise bad_request("grade is not a number.") from None
     adjudicate(
-        room_of(request).log,
+        get_judging(request).log,
         request.state.user.name,
         form.id("query"),
         form.id("doc"),
@@ -89,33 +93,33 @@ def decide_by_form(request: Request) -> Response:
         form.prose("note").strip() or None,
         trace,
     )
-    return go_to(_address_of(form)())
+    return redirect(_make_url_builder(form)())
 
 
 def undo_by_form(request: Request) -> Response:
-    """Take back what this adjudicator decided last."""
-    undone = undo_adjudication(room_of(request).log, request.state.user.name)
-    of = _address_of(form_of(request))
-    return go_to(of() if undone is None else of(query=undone.query, doc=undone.doc))
+    """Undo the last decision of this adjudicator."""
+    undone = undo_adjudication(get_judging(request).log, request.state.user.name)
+    url_of = _make_url_builder(get_form(request))
+    return redirect(url_of() if undone is None else url_of(query=undone.query, doc=undone.doc))
 
 
 def decide(request: Request) -> dict[str, Any]:
-    """Decide what a pair's grade is; it wins over every rule."""
-    given = said(request)
+    """Set the final grade of a pair, which takes precedence over any rule."""
+    body = get_json(request)
     event = adjudicate(
-        room_of(request).log,
+        get_judging(request).log,
         request.state.user.name,
-        field(given, "query", str),
-        field(given, "doc", str),
-        field(given, "grade", (int, float)),
-        prose(given, "note", None),
-        trace_of(given),
+        get_field(body, "query", str),
+        get_field(body, "doc", str),
+        get_field(body, "grade", (int, float)),
+        get_prose(body, "note", None),
+        read_trace(body),
     )
     assert event.grade is not None
     return {"saved": event.key, "query": event.query, "doc": event.doc, "grade": plain(event.grade)}
 
 
 def undo(request: Request) -> dict[str, Any]:
-    """Take back what was decided last; what it was."""
-    undone = undo_adjudication(room_of(request).log, request.state.user.name, trace_of(said(request)))
+    """Undo the last decision; returns its pair."""
+    undone = undo_adjudication(get_judging(request).log, request.state.user.name, read_trace(get_json(request)))
     return {"undone": None if undone is None else {"query": undone.query, "doc": undone.doc}}

@@ -1,4 +1,4 @@
-"""Judging by JSON: what the judging page asks and says. Nothing here tells rank, score, run or what others think."""
+"""The API of the judging page. Nothing here reveals ranks, scores, runs or the judgments of others."""
 
 from __future__ import annotations
 
@@ -10,190 +10,177 @@ from starlette.requests import Request
 from starlette.routing import Route
 
 from cranfield.annotation import ACTIONS, Desk, Trace, shown_guidelines
-from cranfield.workbench.app_state import Site
-from cranfield.workbench.judge.judging_service import Room
+from cranfield.workbench.app_state import get_app_state, get_judging
+from cranfield.workbench.judge.judging_service import JudgingService
 from cranfield.workbench.pages import endpoint
-from cranfield.workbench.params import Asked, bad, field, missing, prose
+from cranfield.workbench.params import Params, bad_request, get_field, get_json, get_prose, not_found
 
-AHEAD = 3  # documents that a page may have ready, for when the connection is lost
+PREFETCHED = 3  # documents that a page may load in advance, for when the connection is lost
 KINDS = ("judge", "cannot", "skip", "note")
 
 
 def routes() -> list[Route]:
-    """What a judge can ask and say."""
-    get = [(f"/api/judging{path}", handler) for path, handler in _ASKED.items()]
-    post = [(f"/api/judging{path}", handler) for path, handler in _SAID.items()]
+    get = {
+        "": about,
+        "/topics": list_topics,
+        "/item": get_item,
+        "/seen": list_seen,
+        "/after": get_next_topic,
+        "/ahead": list_next,
+        "/own": list_own,
+    }
+    post = {"/next": get_next, "/save": save, "/undo": undo, "/search": search, "/found": open_found}
     return [
-        *(endpoint(path, handler, role="assessor") for path, handler in get),
-        *(endpoint(path, handler, role="assessor", methods=["POST"]) for path, handler in post),
+        endpoint(f"/api/judging{path}", handler, role="assessor", methods=[method])
+        for method, handlers in (("GET", get), ("POST", post))
+        for path, handler in handlers.items()
     ]
 
 
 def about(request: Request) -> dict[str, Any]:
     """Grades, keys and guidelines."""
-    room, _ = at_desk(request)
-    settings = room.log.settings
+    judging, _ = get_session(request)
+    settings = judging.log.settings
     return {
         "assessor": request.state.user.name,
-        "log": request.app.state.site.log,
+        "log": get_app_state(request).log_id,
         "grades": settings.scale.to_dicts(),
         "actions": [{"name": one.name, "keys": one.keys, "label": one.label, "about": one.about} for one in ACTIONS],
         "guidelines": shown_guidelines(settings.guidelines),
-        "search": room.has_search,
+        "search": judging.has_search,
         "version": f"web {version('cranfield')}",
     }
 
 
-def topics(request: Request) -> dict[str, Any]:
-    """The topics to judge, with how far they are."""
-    room, desk = at_desk(request)
-    return {"topics": room.topics(desk)}
+def list_topics(request: Request) -> dict[str, Any]:
+    """The topics to judge, with their progress."""
+    judging, desk = get_session(request)
+    return {"topics": judging.list_topics(desk)}
 
 
-def item(request: Request) -> dict[str, Any]:
-    """The document at a place."""
-    room, desk = at_desk(request)
-    query, place = _where(Asked(request))
-    return {"item": room.shown(desk.at(query, place))}
+def get_item(request: Request) -> dict[str, Any]:
+    """The document at a position."""
+    judging, desk = get_session(request)
+    query, place = _read_position(Params(request))
+    return {"item": judging.show(desk.at(query, place))}
 
 
-def seen(request: Request) -> dict[str, Any]:
-    """The places of a topic that were dealt with, in the order of time."""
-    _, desk = at_desk(request)
-    return {"places": desk.seen(Asked(request).needed("query"))}
+def list_seen(request: Request) -> dict[str, Any]:
+    """The positions of a topic that this assessor has handled, in the order of time."""
+    _, desk = get_session(request)
+    return {"places": desk.seen(Params(request).required("query"))}
 
 
-def after(request: Request) -> dict[str, Any]:
-    """The next topic with documents left."""
-    _, desk = at_desk(request)
-    return {"query": desk.after(Asked(request).needed("query"))}
+def get_next_topic(request: Request) -> dict[str, Any]:
+    """The next topic with documents left to judge."""
+    _, desk = get_session(request)
+    return {"query": desk.after(Params(request).required("query"))}
 
 
-def ahead(request: Request) -> dict[str, Any]:
-    """The documents that come next, in case that the connection is lost."""
-    room, desk = at_desk(request)
-    query, place = _where(Asked(request))
-    return {"items": [room.shown(one) for one in desk.ahead(query, place, AHEAD)]}
+def list_next(request: Request) -> dict[str, Any]:
+    """The next documents, in case the connection is lost."""
+    judging, desk = get_session(request)
+    query, place = _read_position(Params(request))
+    return {"items": [judging.show(one) for one in desk.ahead(query, place, PREFETCHED)]}
 
 
-def own(request: Request) -> dict[str, Any]:
-    """What this judge has done so far."""
-    _, desk = at_desk(request)
+def list_own(request: Request) -> dict[str, Any]:
+    """What this assessor has done so far."""
+    _, desk = get_session(request)
     return {"items": desk.own()}
 
 
-def go_on(request: Request) -> dict[str, Any]:
-    """The next document of a topic, or of any; it is held for this judge."""
-    room, desk = at_desk(request)
-    return {"item": room.shown(desk.next(field(said(request), "query", str, None)))}
+def get_next(request: Request) -> dict[str, Any]:
+    """The next document of a topic, or of any; it is reserved for this assessor."""
+    judging, desk = get_session(request)
+    return {"item": judging.show(desk.next(get_field(get_json(request), "query", str, None)))}
 
 
 def save(request: Request) -> dict[str, Any]:
-    """Record a grade, or that there is none. When the answer comes, it is on disk."""
-    room, desk = at_desk(request)
-    given = said(request)
-    kind = field(given, "kind", str)
+    """Record a judgment. It is on disk when the response is sent."""
+    judging, desk = get_session(request)
+    body = get_json(request)
+    kind = get_field(body, "kind", str)
     if kind not in KINDS:
-        raise bad(f"kind is {kind!r:.40}, expected one of {', '.join(KINDS)}.")
+        raise bad_request(f"kind is {kind!r:.40}, expected one of {', '.join(KINDS)}.")
     saved = desk.save(
         kind,
-        field(given, "query", str),
-        field(given, "place", int),
-        field(given, "grade", (int, float), None),
-        prose(given, "note", None),
-        trace_of(given),
-        field(given, "doc", str, None),
+        get_field(body, "query", str),
+        get_field(body, "place", int),
+        get_field(body, "grade", (int, float), None),
+        get_prose(body, "note", None),
+        read_trace(body),
+        get_field(body, "doc", str, None),
     )
-    return {"saved": saved.event.key, "next": room.shown(saved.next), "left": saved.left}
+    return {"saved": saved.event.key, "next": judging.show(saved.next), "left": saved.left}
 
 
 def undo(request: Request) -> dict[str, Any]:
-    """Take back what was done last; the document it concerned."""
-    room, desk = at_desk(request)
-    given = said(request)
-    return {"item": room.shown(desk.undo(trace_of(given), field(given, "undoes", str, None)))}
+    """Undo the last action; returns its document."""
+    judging, desk = get_session(request)
+    body = get_json(request)
+    return {"item": judging.show(desk.undo(read_trace(body), get_field(body, "undoes", str, None)))}
 
 
 def search(request: Request) -> dict[str, Any]:
-    """Look for more documents; the words are recorded."""
-    room, desk = at_desk(request)
-    given = said(request)
-    query, words = field(given, "query", str), prose(given, "words").strip()
-    if not room.has_search:
-        raise missing("There is no index to search: 'cranfield index DOCUMENTS -o WORKSPACE/index' makes one.")
+    """Search for more documents; the search is recorded."""
+    judging, desk = get_session(request)
+    body = get_json(request)
+    query, words = get_field(body, "query", str), get_prose(body, "words").strip()
+    if not judging.has_search:
+        raise not_found("There is no index to search: 'cranfield index DOCUMENTS -o WORKSPACE/index' creates one.")
     if not words:
-        raise bad("words is empty, expected words to search for.")
-    results = room.look_for(desk, query, words)
-    desk.searched(query, words, trace_of(given))
+        raise bad_request("words is empty: enter words to search for.")
+    results = judging.search_documents(desk, query, words)
+    desk.searched(query, words, read_trace(body))
     return {"found": results}
 
 
-def found(request: Request) -> dict[str, Any]:
-    """Take up a document that was found by searching: it is on the desk now."""
-    room, desk = at_desk(request)
-    given = said(request)
-    doc = field(given, "doc", str)
-    if not room.has_search or room.documents.get(doc) is None:
-        raise missing("There is no such document.")
-    return {"item": room.shown(desk.found(field(given, "query", str), doc, prose(given, "words"), trace_of(given)))}
+def open_found(request: Request) -> dict[str, Any]:
+    """Add a document found by searching to the documents to judge."""
+    judging, desk = get_session(request)
+    body = get_json(request)
+    doc = get_field(body, "doc", str)
+    if not judging.has_search or judging.documents.get(doc) is None:
+        raise not_found("There is no such document.")
+    return {
+        "item": judging.show(desk.found(get_field(body, "query", str), doc, get_prose(body, "words"), read_trace(body)))
+    }
 
 
-_ASKED = {
-    "": about,
-    "/topics": topics,
-    "/item": item,
-    "/seen": seen,
-    "/after": after,
-    "/ahead": ahead,
-    "/own": own,
-}
-_SAID = {"/next": go_on, "/save": save, "/undo": undo, "/search": search, "/found": found}
+def get_session(request: Request) -> tuple[JudgingService, Desk]:
+    """The judging service, and the session of this user."""
+    judging = get_judging(request)
+    _check_page(request)
+    return judging, judging.desk(request.state.user.name)
 
 
-def at_desk(request: Request) -> tuple[Room, Desk]:
-    """The room, and the desk of who is asking: nobody sits at another's."""
-    site: Site = request.app.state.site
-    assert site.room is not None
-    _check_seat(request, site)
-    return site.room, site.room.desk(request.state.user.name)
+def _check_page(request: Request) -> None:
+    """Refuse a request of a page that was opened by another user or for another log.
 
-
-def _check_seat(request: Request, site: Site) -> None:
-    """Refuse what a page says for another judge or another log.
-
-    While it was open, somebody else may have signed in in the same browser, or another workspace be served here.
+    Since then, someone else may have signed in with the same browser, or the server may have opened another workspace.
     """
     body = getattr(request.state, "body", None)
-    text = Asked(request).text if body is None else lambda name: field(body, name, str, "")
-    who, log, name = text("who"), text("log"), request.state.user.name
-    if log and log != site.log:
-        raise HTTPException(
-            409, "This page is about another log of judgments than the one that is served here now. Load it again."
-        )
-    if who and who != name:
-        raise HTTPException(409, f"This page is of somebody else: {name} is signed in here now. Load it again.")
+    text = Params(request).text if body is None else lambda name: get_field(body, name, str, "")
+    user, log, name = text("who"), text("log"), request.state.user.name
+    if log and log != get_app_state(request).log_id:
+        raise HTTPException(409, "This page belongs to another judgment log than the one served now. Reload it.")
+    if user and user != name:
+        raise HTTPException(409, f"This page belongs to another user: {name} is signed in now. Reload it.")
 
 
-def said(request: Request) -> dict[str, Any]:
-    """What a script sent as JSON."""
-    found: dict[str, Any] | None = getattr(request.state, "body", None)
-    if found is None:
-        raise HTTPException(415, "expected JSON (application/json).")
-    return found
-
-
-def trace_of(given: dict[str, Any]) -> Trace:
-    """How an act came about, as the page tells it."""
-    key = prose(given, "key", None)
-    known: dict[str, Any] = {
-        "shown_at": field(given, "shown_at", str, None),
-        "judged_at": field(given, "judged_at", str, None),
-        "active_ms": field(given, "active_ms", int, None),
-        "method": prose(given, "method", ""),
+def read_trace(body: dict[str, Any]) -> Trace:
+    """How an action came about, as the page reports it."""
+    key = get_prose(body, "key", None)
+    fields: dict[str, Any] = {
+        "shown_at": get_field(body, "shown_at", str, None),
+        "judged_at": get_field(body, "judged_at", str, None),
+        "active_ms": get_field(body, "active_ms", int, None),
+        "method": get_prose(body, "method", ""),
         "version": f"web {version('cranfield')}",
     }
-    return Trace(**known) if key is None else Trace(key=key, **known)
+    return Trace(**fields) if key is None else Trace(key=key, **fields)
 
 
-def _where(asked: Asked) -> tuple[str, int]:
-    return asked.needed("query"), asked.whole("place", 0, 0)
+def _read_position(params: Params) -> tuple[str, int]:
+    return params.required("query"), params.integer("place", 0, 0)

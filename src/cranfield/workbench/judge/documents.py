@@ -1,4 +1,4 @@
-"""A document as a judge sees it: as text, or as a page whose HTML cannot do anything."""
+"""Documents as assessors see them: as text, or as HTML without anything active."""
 
 from __future__ import annotations
 
@@ -9,24 +9,26 @@ from functools import lru_cache
 from html import escape
 from typing import Any
 
+import nh3
+
 from cranfield.annotation import other_fields
 from cranfield.data import Document
 from cranfield.io import read_page
 from cranfield.reporting import shown
-from cranfield.workbench.judge.sanitize import TooMuch, simplified
+from cranfield.workbench.judge.sanitize import TooMuchMarkup, simplify_html
 from cranfield.workbench.pages import HERE
 
-HTML = "html"  # the field of a document that is its page
-BEGINNING = 2000  # characters in which a page shows that it is one
+HTML = "html"  # the field with the HTML of a document
+BEGINNING = 2000  # characters in which HTML is detected
 _FIRST = re.compile(r"<(?:!doctype\s+html|html|head|body|title|article|div|p|table|h[1-6])\b", re.IGNORECASE)
-TOO_MUCH = "This page has more markup than can be shown as a page. This is its text."
+TOO_MUCH = "This page has too much markup to be shown as a page. This is its text."
 _TAGS = set(
     "a abbr article aside b bdi bdo blockquote br caption center cite code col colgroup dd del details dfn div dl dt "
     "em figcaption figure footer h1 h2 h3 h4 h5 h6 header hr i img ins kbd li main mark nav ol p pre q rp rt ruby s "
     "samp section small span strike strong sub summary sup table tbody td tfoot th thead time tr tt u ul var "
     "wbr".split()
 )
-# no addresses: whoever clicks stays, and nobody is told that the document is read
+# no links: a click leads nowhere, and no other server learns that the document is read
 _ATTRIBUTES = {
     "*": {"title", "lang", "dir"},
     "td": {"colspan", "rowspan"},
@@ -34,14 +36,14 @@ _ATTRIBUTES = {
     "ol": {"start"},
     "img": {"alt", "src"},
 }
-_UNSEEN = {"script", "style", "template", "noscript", "iframe", "object", "svg", "math", "head", "title"}
+_HIDDEN = {"script", "style", "template", "noscript", "iframe", "object", "svg", "math", "head", "title"}
 
 
-def as_shown(document: Document | None) -> dict[str, Any] | None:
-    """Title, text and fields for the page, which shows all of it as text."""
+def document_to_dict(document: Document | None) -> dict[str, Any] | None:
+    """Title, text and fields of a document; the page shows all of them as text."""
     if document is None:
         return None
-    markup = page_of(document)
+    markup = get_html(document)
     text, title = document.text, document.title
     if markup is not None and markup is document.text:
         visible = read_page(markup.encode("utf-8", "replace"), "text/html; charset=utf-8")
@@ -50,15 +52,15 @@ def as_shown(document: Document | None) -> dict[str, Any] | None:
     return {"title": _printable(title), "text": _printable(text), "fields": fields, "is_page": markup is not None}
 
 
-def page_of(document: Document) -> str | None:
-    """The HTML of a document, if it is a page."""
+def get_html(document: Document) -> str | None:
+    """The HTML of a document, if it has any."""
     if document.fields.get(HTML):
         return document.fields[HTML]
-    return document.text if _is_page(document.text[:BEGINNING]) else None
+    return document.text if _is_html(document.text[:BEGINNING]) else None
 
 
-def _is_page(beginning: str) -> bool:
-    """Whether a text begins like a page, after comments and the like."""
+def _is_html(beginning: str) -> bool:
+    """Whether a text starts like HTML, possibly after comments."""
     rest = beginning.lstrip()
     while rest.startswith(("<!--", "<?xml")):
         is_comment = rest.startswith("<!--")
@@ -66,23 +68,23 @@ def _is_page(beginning: str) -> bool:
     return _FIRST.match(rest) is not None
 
 
-def framed(markup: str) -> str:
-    """A page for a frame: what can do harm is taken out, what is left can load nothing.
+def frame_html(markup: str) -> str:
+    """A sanitized page for a frame: it can neither act nor load anything.
 
-    >>> "<p>so</p>" in framed("<p onclick='x()'>so<script>x()</script></p>")
+    >>> "<p>so</p>" in frame_html("<p onclick='x()'>so<script>x()</script></p>")
     True
     """
     head = f'<meta charset="utf-8"><style>{_style()}</style>'
     try:
         body = _clean(markup)
-    except TooMuch:
+    except TooMuchMarkup:
         text = read_page(markup.encode("utf-8", "replace"), "text/html; charset=utf-8").text
         body = "".join(f"<p>{escape(line)}</p>" for line in [TOO_MUCH, *text.splitlines()])
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body dir="auto">{body}</body></html>\n'
 
 
 def frame_policy() -> str:
-    """For a document in a frame: no script, no form, nothing loaded, no style but ours, an origin of its own."""
+    """The Content-Security-Policy of a frame: no scripts, forms or resources, only our style, an origin of its own."""
     digest = base64.b64encode(hashlib.sha256(_style().encode()).digest()).decode()
     return (
         f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'; "
@@ -96,27 +98,25 @@ def _style() -> str:
 
 
 def _clean(markup: str) -> str:
-    import nh3
-
     return nh3.clean(
-        simplified(_printable(markup), _TAGS, _ATTRIBUTES, _UNSEEN - {"head"}),
+        simplify_html(_printable(markup), _TAGS, _ATTRIBUTES, _HIDDEN - {"head"}),
         tags=_TAGS,
         attributes=_ATTRIBUTES,
-        clean_content_tags=_UNSEEN,
+        clean_content_tags=_HIDDEN,
         url_schemes={"data"},
-        attribute_filter=_without_addresses,
+        attribute_filter=_drop_remote_images,
         link_rel=None,
         strip_comments=True,
     )
 
 
-def _without_addresses(tag: str, name: str, value: str) -> str | None:
-    """Pictures may be part of a page, and come from nowhere else."""
+def _drop_remote_images(tag: str, name: str, value: str) -> str | None:
+    """Images may be embedded in a page, but not loaded from elsewhere."""
     if name != "src":
         return value
     return value if re.match(r"data:image/(?:png|jpeg|gif|webp);base64,", value) else None
 
 
 def _printable(text: str) -> str:
-    """Text as a page can hold it."""
+    """Text that can be encoded in a page."""
     return text.encode("utf-8", "replace").decode()

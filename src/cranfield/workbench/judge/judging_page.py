@@ -1,4 +1,4 @@
-"""The page on which documents are judged, and the frame that shows a document as a page."""
+"""The judging page, and the frame that shows a document as HTML."""
 
 from __future__ import annotations
 
@@ -6,37 +6,36 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from cranfield.workbench.judge.api import at_desk
-from cranfield.workbench.judge.documents import frame_policy, framed, page_of
-from cranfield.workbench.pages import Page, endpoint, twins
-from cranfield.workbench.params import Asked, missing
+from cranfield.workbench.judge.api import get_session
+from cranfield.workbench.judge.documents import frame_html, frame_policy, get_html
+from cranfield.workbench.pages import Page, endpoint, page_routes
+from cranfield.workbench.params import Params, not_found
 
 
 def routes() -> list[Route]:
-    """What a judge can open."""
     return [
-        *twins("/judge", judge, role="assessor"),
-        endpoint("/judge/document", document, role="assessor"),
+        *page_routes("/judge", judging_page, role="assessor"),
+        endpoint("/judge/document", document_frame, role="assessor"),
     ]
 
 
-def judge(request: Request) -> Page:
-    """The page; what it shows comes by JSON."""
-    room, desk = at_desk(request)
-    return Page("judge.html", {"topics": room.topics(desk)}, "Judge")
+def judging_page(request: Request) -> Page:
+    """The page; its content comes from the API."""
+    judging, desk = get_session(request)
+    return Page("judge.html", {"topics": judging.list_topics(desk)}, "Judge")
 
 
-def document(request: Request) -> Response:
-    """A document of this judge's order as a page in a frame, with nothing in it that could act or load."""
-    room, desk = at_desk(request)
-    asked = Asked(request)
-    found = room.documents.get(desk.at(asked.needed("query"), asked.whole("place", 0)).doc)
-    markup = page_of(found) if found is not None else None
+def document_frame(request: Request) -> Response:
+    """The document at a position of this assessor, as sanitized HTML."""
+    judging, desk = get_session(request)
+    params = Params(request)
+    document = judging.documents.get(desk.at(params.required("query"), params.integer("place", 0)).doc)
+    markup = get_html(document) if document is not None else None
     if markup is None:
-        raise missing("This document is no page.")
+        raise not_found("This document has no HTML.")
     headers = {
         "content-security-policy": frame_policy(),
         "x-frame-options": "SAMEORIGIN",
         "cache-control": "no-store",
     }
-    return Response(framed(markup).encode("utf-8", "replace"), 200, headers, "text/html; charset=utf-8")
+    return Response(frame_html(markup).encode("utf-8", "replace"), 200, headers, "text/html; charset=utf-8")
