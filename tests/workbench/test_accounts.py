@@ -200,7 +200,10 @@ def test_somebody_who_is_invited_chooses_a_password_and_is_in(app: Any) -> None:
     right = wrong | {"again": "one password"}
     assert kay.post("/invitation", data=right, follow_redirects=False).status_code == 303
     assert kay.get("/api/session").json()["name"] == "kay"
-    assert "out of date" in kay.post("/invitation", data=right | {"csrf": token_in(kay.get("/judge").text)}).text
+    assert (
+        "used already or has expired"
+        in kay.post("/invitation", data=right | {"csrf": token_in(kay.get("/judge").text)}).text
+    )
 
 
 def test_people_change_their_passwords(app: Any) -> None:

@@ -379,8 +379,8 @@ def test_what_is_said_for_somebody_else_or_another_log_is_refused(app: Any, serv
     assert elsewhere.get("/api/judging").json()["log"] != about["log"]
     at = {"query": "1", "place": 1}
     for seat, client, told in (
-        ({"who": "ada"}, grace, "This page is of somebody else: grace is signed in here now."),
-        ({"log": about["log"], "who": "ada"}, elsewhere, "about another log of judgments"),
+        ({"who": "ada"}, grace, "This page belongs to another user: grace is signed in now."),
+        ({"log": about["log"], "who": "ada"}, elsewhere, "belongs to another judgment log"),
     ):
         item = go_on(client)
         given = {"kind": "judge", "query": item["query"], "place": item["place"], "grade": 1, **seat}

@@ -258,7 +258,7 @@ def test_a_document_is_found_in_all_runs_before_any_is_read(place: Path) -> None
     read = dict(explorer.read_rankings(found, found.systems, 30))
     for doc in ("b003", "b120", "nowhere"):
         known = [(name, one.query, one.rank) for name, ranking in read.items() for one in ranking.find(doc)]
-        searched = explorer.search(found, doc, 30)
+        searched = explorer.scan_runs(found, doc, 30)
         assert sorted(known) == sorted((name, one.query, one.rank) for name, one in searched)
         assert all(one.score is None for _, one in searched)
 
