@@ -9,13 +9,13 @@ a document twice, and measures that look at more than judged documents, take the
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record
+from cranfield.base import Record, replace
 from cranfield.data import Bools, Ints, Run
 from cranfield.joining import Hits, Joining, JudgedRun, Sources, assemble, find_hits, join_run
 from cranfield.spark.arrays import repeating, sorted_within, texts
