@@ -12,7 +12,7 @@ from checks import attempt, comes_back, compared, core, joining, same_hits, seal
 from cranfield.base.options import GRADE_WORDS
 from cranfield.data.collection import Qrels
 from cranfield.errors import InputError
-from cranfield.io.parse_values import stop
+from cranfield.io.parse_values import raise_problem
 from cranfield.io.trec import read_graded
 from cranfield.joining.streaming import _Lines, join_lines
 
@@ -77,7 +77,7 @@ def _gathered(run: bytes) -> bytes:
 
 def _check_qrels(qrels: Qrels, text: bytes) -> None:
     try:
-        twin = read_graded(_Lines(text), stop, GRADE_WORDS, "trec").qrels("qrels", None, "error")  # type: ignore[arg-type]
+        twin = read_graded(_Lines(text), raise_problem, GRADE_WORDS, "trec").qrels("qrels", None, "error")  # type: ignore[arg-type]
     except InputError as error:
         raise AssertionError("the twin does not find these judgments plain") from error
     assert qrels.queries == twin.queries

@@ -13,8 +13,8 @@ import pytest
 from cranfield.base.options import QRELS_FORMATS, RUN_FORMATS
 from cranfield.errors import DuplicateError, FormatError, InputError
 from cranfield.io import read_qrels, read_run
-from cranfield.io.detect_format import AS_ASKED, recognise_qrels, recognise_run
-from cranfield.io.detect_kind import Identity, identify
+from cranfield.io.detect_format import AS_REQUESTED, detect_qrels_format, detect_run_format
+from cranfield.io.detect_kind import FileKind, detect_kind
 
 Put = Callable[..., Path]
 RUNS = {
@@ -50,14 +50,14 @@ QRELS = {
 
 @pytest.mark.parametrize(("format", "head"), RUNS.items())
 def test_runs_are_told_by_looking(format: str, head: bytes) -> None:
-    found = recognise_run(head, "x")
+    found = detect_run_format(head, "x")
     assert found.format == format
     assert found.why
 
 
 @pytest.mark.parametrize(("format", "head"), QRELS.items())
 def test_qrels_are_told_by_looking(format: str, head: bytes) -> None:
-    found = recognise_qrels(head, "x")
+    found = detect_qrels_format(head, "x")
     assert found.format == format
     assert found.why
 
@@ -70,16 +70,16 @@ def test_every_format_has_an_example_here() -> None:
 @pytest.mark.parametrize("head", [QRELS["trec"], QRELS["sampled"], QRELS["plain"] + b"1 f 0\n", QRELS["beir"]])
 def test_qrels_in_place_of_a_run_are_an_error(head: bytes) -> None:
     with pytest.raises(FormatError, match="look.* like|BEIR's qrels"):
-        recognise_run(head, "x")
+        detect_run_format(head, "x")
 
 
 def test_a_run_without_tag_is_called_so() -> None:
     with pytest.raises(FormatError, match="five columns, expected six .* Is the tag missing"):
-        recognise_run(b"1 Q0 d 1 0.5\n1 Q0 e 2 0.25\n", "x")
+        detect_run_format(b"1 Q0 d 1 0.5\n1 Q0 e 2 0.25\n", "x")
 
 
 @pytest.mark.parametrize("second", [b"Q0", b"0"])
-@pytest.mark.parametrize("recognise", [recognise_run, recognise_qrels])
+@pytest.mark.parametrize("recognise", [detect_run_format, detect_qrels_format])
 def test_a_run_without_tag_is_no_sampled_qrels(recognise: Callable[[bytes, str], object], second: bytes) -> None:
     rows = [(b"1", b"a", 1, b"9.5"), (b"1", b"b", 2, b"9.5"), (b"1", b"c", 3, b"-1"), (b"2", b"a", 1, b"7")]
     head = b"".join(b"%b %b %b %d %b\n" % (query, second, doc, rank, score) for query, doc, rank, score in rows)
@@ -96,31 +96,31 @@ def test_a_run_without_tag_is_no_sampled_qrels(recognise: Callable[[bytes, str],
     ],
 )
 def test_strata_that_count_are_not_ranks_by_themselves(head: bytes) -> None:
-    assert recognise_qrels(head, "x").format == "sampled"
+    assert detect_qrels_format(head, "x").format == "sampled"
 
 
 def test_sampled_qrels_with_a_repeated_document_are_not_taken_for_preferences() -> None:
     with pytest.raises(FormatError, match="--qrels-format sampled, prefs or prels"):
-        recognise_qrels(b"q1 0 d1 1 1\nq1 0 d2 1 0\nq1 0 d1 2 1\n", "x")
+        detect_qrels_format(b"q1 0 d1 1 1\nq1 0 d2 1 0\nq1 0 d1 2 1\n", "x")
 
 
 @pytest.mark.parametrize("third", [b"0", b"Q0"])
 def test_iteration_and_doc_swapped_are_called_so(third: bytes) -> None:
     with pytest.raises(FormatError, match="the iteration and doc columns are swapped"):
-        recognise_qrels(b"1 d1 %b 1\n1 d2 %b 0\n" % (third, third), "x")
+        detect_qrels_format(b"1 d1 %b 1\n1 d2 %b 0\n" % (third, third), "x")
 
 
 def test_a_document_called_0_is_no_swapped_column() -> None:
-    assert recognise_qrels(b"1 1 0 1\n", "x").format == "trec"
-    assert recognise_qrels(b"1 0 0 1\n2 0 0 1\n", "x").format == "trec"
+    assert detect_qrels_format(b"1 1 0 1\n", "x").format == "trec"
+    assert detect_qrels_format(b"1 0 0 1\n2 0 0 1\n", "x").format == "trec"
 
 
 def test_three_columns_are_a_run_only_if_ranks_begin_with_0_or_1() -> None:
-    assert recognise_run(b"1 a 3\n1 b 1\n2 a 0\n3 a 7\n", "x").format == "msmarco"
+    assert detect_run_format(b"1 a 3\n1 b 1\n2 a 0\n3 a 7\n", "x").format == "msmarco"
     with pytest.raises(FormatError, match="begins with neither 0 nor 1 in most queries.*--run-format msmarco"):
-        recognise_run(b"1 a 3\n1 b 2\n2 a 5\n3 a 1\n", "x")
+        detect_run_format(b"1 a 3\n1 b 2\n2 a 5\n3 a 1\n", "x")
     with pytest.raises(FormatError, match="repeats within a query.*--run-format msmarco"):
-        recognise_run(b"1 a 1\n1 b 1\n", "x")
+        detect_run_format(b"1 a 1\n1 b 1\n", "x")
 
 
 @pytest.mark.parametrize(
@@ -147,28 +147,28 @@ def test_three_columns_are_a_run_only_if_ranks_begin_with_0_or_1() -> None:
     ],
 )
 def test_what_a_file_is_can_be_told_by_looking(content: bytes, expected: tuple[str, str]) -> None:
-    found = identify(content, "x")
+    found = detect_kind(content, "x")
     assert (found.kind, found.format) == expected
 
 
 def test_the_reason_is_given_where_whole_numbers_decide() -> None:
-    assert "differ within each query, as scores do" in identify(b'{"q": {"a": 3, "b": 2, "c": 1}}', "x").why
-    assert "repeat within a query, as of grades" in identify(b'{"q": {"a": 1, "b": 1, "c": 0}}', "x").why
+    assert "differ within each query, as scores do" in detect_kind(b'{"q": {"a": 3, "b": 2, "c": 1}}', "x").why
+    assert "repeat within a query, as of grades" in detect_kind(b'{"q": {"a": 1, "b": 1, "c": 0}}', "x").why
 
 
 def test_json_longer_than_the_head_is_told_by_what_there_is() -> None:
     grades = {f"q{i}": {f"d{j}": j % 2 for j in range(50)} for i in range(100)}
     head = json.dumps(grades).encode()
-    assert {identify(head[:end], "x").kind for end in (200, 20_000, 50_000)} == {"qrels"}
+    assert {detect_kind(head[:end], "x").kind for end in (200, 20_000, 50_000)} == {"qrels"}
 
 
 def test_three_columns_that_could_be_either_ask_and_take_the_format_for_an_answer() -> None:
     head = b"1 b003 2\n1 b009 1\n"
     with pytest.raises(FormatError, match="three columns could be qrels .* or an MS MARCO run .*--run-format msmarco"):
-        identify(head, "x")
-    assert identify(head, "x", formats={"qrels": "plain"}) == Identity("qrels", "plain", AS_ASKED)
-    assert identify(head, "x", formats={"run": "msmarco", "qrels": None}) == Identity("run", "msmarco", AS_ASKED)
-    assert identify(head, "x", "run").format == "msmarco"
+        detect_kind(head, "x")
+    assert detect_kind(head, "x", formats={"qrels": "plain"}) == FileKind("qrels", "plain", AS_REQUESTED)
+    assert detect_kind(head, "x", formats={"run": "msmarco", "qrels": None}) == FileKind("run", "msmarco", AS_REQUESTED)
+    assert detect_kind(head, "x", "run").format == "msmarco"
 
 
 @pytest.mark.parametrize(
@@ -183,8 +183,8 @@ def test_three_columns_that_could_be_either_ask_and_take_the_format_for_an_answe
     ],
 )
 def test_three_columns_without_numbers_are_told(head: bytes, format: str) -> None:
-    assert recognise_qrels(head, "x").format == format
-    assert identify(head, "x").format == format
+    assert detect_qrels_format(head, "x").format == format
+    assert detect_kind(head, "x").format == format
 
 
 @pytest.mark.parametrize(
@@ -199,15 +199,15 @@ def test_three_columns_without_numbers_are_told(head: bytes, format: str) -> Non
 )
 def test_three_columns_that_could_be_several_things_ask_for_those_only(head: bytes, asked: str) -> None:
     with pytest.raises(FormatError, match=asked):
-        recognise_qrels(head, "x")
+        detect_qrels_format(head, "x")
 
 
 @pytest.mark.parametrize("start", [0, 1])
 def test_a_run_in_place_of_qrels_is_an_error(start: int) -> None:
     with pytest.raises(FormatError, match="six columns look like a run, expected qrels"):
-        recognise_qrels(RUNS["trec"], "x")
+        detect_qrels_format(RUNS["trec"], "x")
     with pytest.raises(FormatError, match="look like an MS MARCO run, expected qrels"):
-        recognise_qrels(b"".join(b"1 d%d %d\n" % (i, i + start) for i in range(10)), "x")
+        detect_qrels_format(b"".join(b"1 d%d %d\n" % (i, i + start) for i in range(10)), "x")
 
 
 def test_a_table_with_scores_and_ranks_is_no_qrels(put: Put) -> None:
@@ -231,7 +231,7 @@ def test_one_bad_line_does_not_change_what_a_file_is(put: Put) -> None:
         read_qrels(put("1 0 a 1\n1 0 b 1 1\n1 0 c 1\n"))
 
 
-@pytest.mark.parametrize("recognise", [recognise_run, recognise_qrels])
+@pytest.mark.parametrize("recognise", [detect_run_format, detect_qrels_format])
 @pytest.mark.parametrize("head", [b"a\n", b"a b\n", b"a,b,c\n", b"a b c d e f g h i j k l m\n", b"\xff\x00\x01\n"])
 def test_what_cannot_be_told_asks_for_the_format(recognise: Callable[[bytes, str], object], head: bytes) -> None:
     with pytest.raises(FormatError, match=r"^the.file: cannot tell the format of this .*--(run|qrels)-format"):

@@ -19,7 +19,7 @@ import pytest
 
 from cranfield.errors import CranfieldError, FormatError, InputError, MissingExtra
 from cranfield.io import read_qrels, read_run, write_run
-from cranfield.io.files import BLOCK, Input, display_name, expand
+from cranfield.io.files import BLOCK, Input, display_name, expand_path
 
 Put = Callable[..., Path]
 RUN = b"q1 Q0 d1 1 2.5 tag\nq1 Q0 d2 2 1.5 tag\nq2 Q0 d1 1 0.5 tag\n"
@@ -283,9 +283,9 @@ def test_files_are_called_by_name_less_folder_and_compression() -> None:
 def test_a_folder_and_a_pattern_stand_for_their_files(tmp_path: Path) -> None:
     for name in ("b.run", "a.run", ".hidden", "c.txt"):
         (tmp_path / name).write_bytes(RUN)
-    assert expand(tmp_path) == [str(tmp_path / name) for name in ("a.run", "b.run", "c.txt")]
-    assert expand(tmp_path / "*.run") == [str(tmp_path / name) for name in ("a.run", "b.run")]
-    assert expand(tmp_path / "nothing*") == [str(tmp_path / "nothing*")]
+    assert expand_path(tmp_path) == [str(tmp_path / name) for name in ("a.run", "b.run", "c.txt")]
+    assert expand_path(tmp_path / "*.run") == [str(tmp_path / name) for name in ("a.run", "b.run")]
+    assert expand_path(tmp_path / "nothing*") == [str(tmp_path / "nothing*")]
 
 
 def test_what_is_not_installed_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch, put: Put) -> None:

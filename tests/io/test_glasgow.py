@@ -11,7 +11,7 @@ import pytest
 from cranfield.errors import InputError
 from cranfield.io import glasgow
 from cranfield.io.files import Input
-from cranfield.io.parse_values import stop
+from cranfield.io.parse_values import raise_problem
 
 Put = Callable[..., Path]
 LISA = """
@@ -30,12 +30,12 @@ ONLY A TITLE.
 
 def items(read: Any, path: Path) -> list[Any]:
     with Input(path) as source:
-        return [item for _, item in read(source, stop)]
+        return [item for _, item in read(source, raise_problem)]
 
 
 def pairs(read: Any, path: Path) -> list[tuple[str, str]]:
     with Input(path) as source:
-        rows = read(source, stop)
+        rows = read(source, raise_problem)
     assert set(rows.grades) <= {1.0}
     return list(zip(rows.queries, rows.docs, strict=True))
 
@@ -84,7 +84,7 @@ def test_a_query_of_lisa_may_have_no_document(put: Put) -> None:
 
 def test_a_count_that_does_not_fit_is_noted(put: Put) -> None:
     with Input(put("Query 1\n3 Relevant Refs:\n1 2 -1\nQuery 2\n1 Relevant Refs:\n1 -1\n")) as source:
-        rows = glasgow.read_lisa_qrels(source, stop)
+        rows = glasgow.read_lisa_qrels(source, raise_problem)
     assert [str(note) for note in rows.notes] == ["line 4: query 1 announces 3 relevant documents and lists 2."]
 
 

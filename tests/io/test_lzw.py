@@ -12,7 +12,7 @@ import pytest
 from cranfield.errors import InputError
 from cranfield.io import read_run, write_run
 from cranfield.io.files import Input
-from cranfield.io.lzw import unpacked
+from cranfield.io.lzw import decompress_lzw
 
 
 def packed(data: bytes, most: int = 16, clear_after: int | None = None) -> bytes:
@@ -73,7 +73,7 @@ def samples() -> list[bytes]:
 @pytest.mark.parametrize("clear_after", [None, 700])
 def test_what_is_packed_comes_out_again(most: int, clear_after: int | None) -> None:
     for data in samples():
-        assert unpacked(packed(data, most, clear_after)) == data
+        assert decompress_lzw(packed(data, most, clear_after)) == data
 
 
 @pytest.mark.skipif(shutil.which("gzip") is None, reason="there is no gzip to compare with")
@@ -81,7 +81,9 @@ def test_what_is_packed_comes_out_again(most: int, clear_after: int | None) -> N
 def test_gzip_unpacks_the_same(clear_after: int | None) -> None:
     for data in samples():
         file = packed(data, 12, clear_after)
-        assert subprocess.run(["gzip", "-dc"], input=file, capture_output=True, check=True).stdout == unpacked(file)
+        assert subprocess.run(["gzip", "-dc"], input=file, capture_output=True, check=True).stdout == decompress_lzw(
+            file
+        )
 
 
 def test_a_packed_file_is_read_as_any_other(tmp_path: Path) -> None:
@@ -101,7 +103,7 @@ def test_a_packed_file_is_read_as_any_other(tmp_path: Path) -> None:
 )
 def test_damaged_data_are_told(data: bytes, says: str) -> None:
     with pytest.raises(InputError, match=says):
-        unpacked(data, "x.Z")
+        decompress_lzw(data, "x.Z")
 
 
 def test_a_run_that_is_packed_is_read_and_none_is_written(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.io import as_run, read_run, write_run
-from cranfield.io.plain_runs import PlainRun, plain_run, read_plain_run
+from cranfield.io.plain_runs import PlainRun, parse_plain_run, read_plain_run
 from tests.soak import examples
 
 IDS = st.text(alphabet="abé/<\udcff\x01", min_size=1, max_size=5)
@@ -55,7 +55,7 @@ def test_a_plain_run_has_the_lines_that_the_careful_reader_finds(
     ],
 )
 def test_white_space_and_numbers_may_be_written_in_any_way(text: bytes) -> None:
-    found = plain_run(text)
+    found = parse_plain_run(text)
     assert found is not None and rows(found) == [("1", "d1", 0.5)] and found.tag == "me"
 
 
@@ -81,12 +81,12 @@ def test_white_space_and_numbers_may_be_written_in_any_way(text: bytes) -> None:
     ],
 )
 def test_what_is_not_plain_is_left_to_the_careful_reader(text: bytes) -> None:
-    assert plain_run(text) is None
+    assert parse_plain_run(text) is None
 
 
 def test_queries_of_the_same_length_and_of_others_are_told_apart() -> None:
     text = b"".join(b"%b Q0 d 1 1 me\n" % query for query in (b"10", b"11", b"1", b"111", b"112", b"2"))
-    found = plain_run(text)
+    found = parse_plain_run(text)
     assert found is not None and found.queries == ("10", "11", "1", "111", "112", "2")
 
 

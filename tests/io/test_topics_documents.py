@@ -18,10 +18,10 @@ from cranfield.errors import FormatError, InputError
 from cranfield.io.topics_documents import (
     DOCUMENT_FORMATS,
     TOPIC_FORMATS,
+    detect_document_format,
+    detect_topic_format,
     read_documents,
     read_topics,
-    recognise_documents,
-    recognise_topics,
     write_documents,
     write_topics,
 )
@@ -352,7 +352,7 @@ def test_documents_are_read_from_a_folder_and_a_pattern(tmp_path: Path) -> None:
     ],
 )
 def test_topics_are_recognised(head: str, format: str | None) -> None:
-    found = recognise_topics(head.encode())
+    found = detect_topic_format(head.encode())
     assert (found and found[0]) == format
 
 
@@ -371,7 +371,7 @@ def test_topics_are_recognised(head: str, format: str | None) -> None:
     ],
 )
 def test_documents_are_recognised(head: str, format: str | None) -> None:
-    found = recognise_documents(head.encode())
+    found = detect_document_format(head.encode())
     assert (found and found[0]) == format
 
 

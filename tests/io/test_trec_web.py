@@ -11,7 +11,7 @@ from cranfield.data.collection import Document
 from cranfield.errors import InputError
 from cranfield.io import trec_web
 from cranfield.io.files import Input
-from cranfield.io.parse_values import stop
+from cranfield.io.parse_values import raise_problem
 
 GOV2 = b"""<DOC>
 <DOCNO>GX000-00-0000000</DOCNO>
@@ -54,7 +54,7 @@ Content-Type: text/html; charset=utf-8
 
 def read(path: Path) -> list[Document]:
     with Input(path) as source:
-        return [document for _, document in trec_web.read_documents(source, stop)]
+        return [document for _, document in trec_web.read_documents(source, raise_problem)]
 
 
 def test_gov2_has_a_url_and_a_page(put: Callable[..., Path]) -> None:

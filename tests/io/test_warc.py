@@ -14,7 +14,7 @@ from cranfield.data.collection import Document
 from cranfield.errors import InputError
 from cranfield.io import warc
 from cranfield.io.files import Input
-from cranfield.io.parse_values import stop
+from cranfield.io.parse_values import raise_problem
 
 HTTP = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n"
 
@@ -28,7 +28,7 @@ def record(content: bytes, end: str = "\r\n", version: str = "1.0", length: int 
 
 def read(path: Path) -> list[Document]:
     with Input(path) as source:
-        return [document for _, document in warc.read_documents(source, stop)]
+        return [document for _, document in warc.read_documents(source, raise_problem)]
 
 
 def test_clueweb12_has_pages_in_response_records_with_trec_ids(put: Callable[..., Path]) -> None:
@@ -123,7 +123,7 @@ def test_memory_does_not_grow_with_the_file(put: Callable[..., Path]) -> None:
     tracemalloc.start()
     try:
         with Input(path) as source:
-            assert sum(1 for _ in warc.read_documents(source, stop)) == 120
+            assert sum(1 for _ in warc.read_documents(source, raise_problem)) == 120
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -283,7 +283,7 @@ def test_vectors_are_never_beside_the_ids_of_others(tmp_path: Path, monkeypatch:
                 written.append(file)
                 if len(written) > stop:
                     raise KeyboardInterrupt
-                return files.writing(file)
+                return files.open_output(file)
 
             with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
                 patched.setattr(embeddings, "writing", writing)

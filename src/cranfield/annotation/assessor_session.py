@@ -28,7 +28,7 @@ from cranfield.annotation.remaining import left, seats, sizes
 from cranfield.annotation.settings import Settings, load_settings
 from cranfield.base import Record, field_names, format_id
 from cranfield.errors import InputError
-from cranfield.io import any_id
+from cranfield.io import parse_id
 
 # how many others look at a pair who may fill it: a judgment that is made counts already, that of a model never does
 _LOOKING = f"""
@@ -295,7 +295,7 @@ class Desk:
 
     def found(self, query: str, doc: str, words: str, trace: Trace | None = None) -> Item:
         """Take up a document that the assessor found by searching; it is marked so in the log, and on the desk now."""
-        doc = any_id(doc, "doc")
+        doc = parse_id(doc, "doc")
 
         def work(at: Connection) -> Item:
             ensure_assessor(at, self.assessor)

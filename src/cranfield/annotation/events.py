@@ -12,7 +12,7 @@ from cranfield.annotation.grades import plain
 from cranfield.annotation.timestamps import moment, now
 from cranfield.base import Record, encode_id, fields
 from cranfield.errors import InputError
-from cranfield.io import any_id, any_number
+from cranfield.io import parse_id, parse_number
 
 Kind = Literal["judge", "cannot", "skip", "note", "undo", "search", "found", "adjudicate"]
 KINDS: dict[str, str] = {
@@ -77,11 +77,11 @@ class Event(Record):
         values = {name: value for name, value in given.items() if name in COLUMNS and value not in (None, "")}
         for name in ("assessor", "query", "doc"):
             if name in values:
-                values[name] = any_id(values[name], name)
+                values[name] = parse_id(values[name], name)
         if "grade" in values:
-            values["grade"] = any_number(values["grade"], "grade")
+            values["grade"] = parse_number(values["grade"], "grade")
         if "active_ms" in values:
-            values["active_ms"] = _milliseconds(round(any_number(values["active_ms"], "active_ms")))
+            values["active_ms"] = _milliseconds(round(parse_number(values["active_ms"], "active_ms")))
         values["again"] = str(values.get("again", "")).lower() in ("true", "1")
         if given.get("note") == "":
             values["note"] = ""  # a remark that was taken away
@@ -157,7 +157,7 @@ def derived_key(*parts: str) -> str:
 
 def checked_assessor(name: str) -> str:
     """The name of an assessor, without the white space around it."""
-    name = any_id(name, "assessor").strip()
+    name = parse_id(name, "assessor").strip()
     if not name or len(name) > 200 or any(ord(char) < 32 for char in name):
         raise InputError(f"{name!r:.80} cannot be the name of an assessor: expected 1 to 200 printable characters.")
     return name

@@ -22,7 +22,7 @@ from cranfield.annotation.progress import plain_judgments
 from cranfield.base import Record, encode_id, join_names, pluralize
 from cranfield.data import Qrels
 from cranfield.errors import InputError
-from cranfield.io import Input, PathLike, writing
+from cranfield.io import Input, PathLike, open_output
 
 if TYPE_CHECKING:
     from cranfield.qrels_tools import Merged, Provenance, Ties
@@ -151,7 +151,7 @@ def write_history(log: JudgmentLog, path: PathLike, format: str = "jsonl", all_e
         for event in log.events()
         if all_events or (not event.again and (event.query or "", event.doc or "") not in gold)
     )
-    with writing(path) as out:
+    with open_output(path) as out:
         return write_events(chosen, out, format, first, gold)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from cranfield.base import Record
 from cranfield.errors import InputError
-from cranfield.io import Input, PathLike, any_number, decimal
+from cranfield.io import Input, PathLike, parse_decimal, parse_number
 
 MOST = 10  # one for each digit
 
@@ -43,7 +43,7 @@ class Scale(Record):
     def of(cls, grades: Iterable[tuple[Any, ...]]) -> Scale:
         """A scale of (value, label, definition); labels and definitions may be left out."""
         rows = sorted(
-            (any_number(value, "grade"), str((*rest, "", "")[0]), str((*rest, "", "")[1])) for value, *rest in grades
+            (parse_number(value, "grade"), str((*rest, "", "")[0]), str((*rest, "", "")[1])) for value, *rest in grades
         )
         # the digit itself where every grade is one, else digits in order
         is_digit = all(value in range(MOST) for value, _, _ in rows)
@@ -96,7 +96,7 @@ def read_scale(path: PathLike) -> Scale:
                 found = len(rest) + 1
                 raise InputError(f"expected grade<TAB>label<TAB>definition, found {found} columns.", source.name, line)
             try:
-                rows.append((decimal(value.strip().encode(), "grade"), *(text.strip() for text in rest)))
+                rows.append((parse_decimal(value.strip().encode(), "grade"), *(text.strip() for text in rest)))
             except InputError as error:
                 raise InputError(error.message, source.name, line) from None
         try:

@@ -21,7 +21,7 @@ from cranfield.annotation.settings import Settings
 from cranfield.annotation.timestamps import now
 from cranfield.base import Record, format_id, replace
 from cranfield.errors import InputError
-from cranfield.io import Input, PathLike, any_number, read_qrels
+from cranfield.io import Input, PathLike, parse_number, read_qrels
 
 BATCH = 100  # events in a transaction: judges wait for no more than that
 AT_ONCE = 500  # keys that are looked up by one statement
@@ -134,7 +134,7 @@ def _history(path: PathLike, format: str, assessor: str | None, decisions: bool)
             events.append(event)
             lines.append(line)
             if is_gold and event.query is not None and event.doc is not None:
-                gold.setdefault(event.query, {})[event.doc] = any_number(found["gold"], "gold")
+                gold.setdefault(event.query, {})[event.doc] = parse_number(found["gold"], "gold")
             if found.get("place") not in (None, ""):
                 places[event.assessor, event.key] = _place(found["place"])
         except InputError as error:
@@ -152,7 +152,7 @@ def _check_right(event: Event, is_gold: bool, assessor: str | None, decisions: b
 
 
 def _place(value: Any) -> int:
-    place = any_number(value, "place")
+    place = parse_number(value, "place")
     if not place.is_integer() or not 0 <= place <= MOST_PLACES:
         raise InputError(f"place {place:g}: expected a whole number from 0 to {MOST_PLACES:,}.")
     return int(place)

@@ -14,7 +14,7 @@ from cranfield.annotation.settings import Settings, load_settings, save_settings
 from cranfield.annotation.timestamps import now
 from cranfield.base import Record, format_id, join_names, sort_naturally
 from cranfield.errors import InputError
-from cranfield.io import Input, any_id, as_column, without_compression
+from cranfield.io import Input, format_column, parse_id, strip_compression_suffix
 
 T = TypeVar("T")
 GOLD = 1_000_000  # judgments that a gold pair may get: as many as there are assessors
@@ -100,7 +100,7 @@ class JudgmentLog:
 
     def add_pairs(self, pairs: Mapping[str, Iterable[str]], source: str = "pool") -> int:
         """Take up documents to judge, by query; how many were new. Those added later come behind the others."""
-        wanted = {any_id(q, "query"): [any_id(doc, "doc") for doc in docs] for q, docs in pairs.items()}
+        wanted = {parse_id(q, "query"): [parse_id(doc, "doc") for doc in docs] for q, docs in pairs.items()}
         return self.write(lambda at: add_pairs(at, wanted, source))
 
     def add_pool(self, file: str | os.PathLike[str]) -> int:
@@ -273,7 +273,7 @@ def beside(pool: str | os.PathLike[str]) -> str:
     >>> beside("trec/pool.jsonl.gz")
     'trec/pool.judgments.db'
     """
-    plain = without_compression(pool)
+    plain = strip_compression_suffix(pool)
     stem, suffix = os.path.splitext(plain)
     return f"{stem if suffix.lower() in ('.jsonl', '.ndjson', '.json') else plain}.judgments.db"
 
@@ -304,7 +304,7 @@ def check_ids(query: str, docs: Iterable[str]) -> None:
     """Refuse to have judged what could not be told afterwards: qrels part columns by white space."""
     for name, what in ((query, "query id"), *((doc, "doc id") for doc in docs)):
         try:
-            as_column(name, what)
+            format_column(name, what)
         except InputError:
             raise InputError(
                 f"{what} {format_id(name)} cannot stand in qrels, which is what judgments become: it holds white "

@@ -108,7 +108,7 @@ def command(
       cranfield bench --collection documents.jsonl --engine embedded --engine tantivy --engine sqlite
       cranfield bench --latencies latencies.tsv --baseline bm25
     """
-    from cranfield.io import writing
+    from cranfield.io import open_output
     from cranfield.lab import Load, Options, VectorFiles, library, of_latencies, read_latencies, write_latencies
     from cranfield.reporting import efficiency
 
@@ -130,7 +130,7 @@ def command(
         write_latencies(found.latencies, output)
     content = efficiency.as_json(found)
     if json_file is not None:
-        with writing(json_file) as out:
+        with open_output(json_file) as out:
             out.write(content.encode("utf-8", "surrogateescape"))
     echo(content if format_ == "json" else efficiency.as_text(found, width(), on_terminal()))
     for one in found.unanswered:

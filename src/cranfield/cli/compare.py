@@ -23,7 +23,7 @@ from cranfield.cli.options import (
     width,
 )
 from cranfield.errors import CranfieldError, InputError
-from cranfield.io import display_name, expand
+from cranfield.io import display_name, expand_path
 
 if TYPE_CHECKING:
     from cranfield.evaluation import Scores
@@ -257,7 +257,7 @@ def split_collection(text: str) -> Collection:
     if not (name.strip() and sign and qrels and colon and parts):
         raise InputError(f"--on: expected NAME=QRELS:RUN[,RUN…], found {text!r}.")
     named = [_named_run(part) for part in parts]
-    return Collection(name.strip(), qrels, tuple((own, file) for own, path in named for file in expand(path)))
+    return Collection(name.strip(), qrels, tuple((own, file) for own, path in named for file in expand_path(path)))
 
 
 def _first_file(text: str) -> tuple[str, str, str]:

@@ -17,17 +17,17 @@ from cranfield.io import (
     TOPIC_FORMATS,
     Input,
     Kind,
+    choose_document_format,
+    choose_qrels_format,
+    choose_run_format,
+    choose_topic_format,
+    detect_kind,
     display_name,
-    document_format,
-    expand,
-    identify,
-    qrels_format,
-    qrels_rows,
+    expand_path,
     read_documents,
+    read_qrels_rows,
+    read_run_rows,
     read_topics,
-    run_format,
-    run_rows,
-    topic_format,
     write_documents,
     write_qrels,
     write_run,
@@ -103,36 +103,36 @@ def _kind(source: str, from_: str | None) -> Kind:
         return kinds[0]
     if source == "-":
         raise FormatError("standard input can be read only once: say what it is with --kind.")
-    with Input(expand(source)[0]) as opened:
-        return identify(opened.head, opened.name).kind
+    with Input(expand_path(source)[0]) as opened:
+        return detect_kind(opened.head, opened.name).kind
 
 
 Outcome = tuple[str, tuple[str, ...]]  # the format written, and what is lost
 
 
 def _run(source: str, target: str, from_: str | None, to: str | None, on_duplicate: OnDuplicate) -> Outcome:
-    rows, origin = run_rows(source, from_)
+    rows, origin = read_run_rows(source, from_)
     run = rows.run(display_name(source), origin, on_duplicate)
-    format = run_format(target, to)
+    format = choose_run_format(target, to)
     return format, (*run.notes, *_left_out(rows.left_out, "a run"), *write_run(run, target, format))
 
 
 def _qrels(
     source: str, target: str, from_: str | None, to: str | None, on_duplicate: OnDuplicate, words: Mapping[str, float]
 ) -> Outcome:
-    rows, origin = qrels_rows(source, from_, words)
+    rows, origin = read_qrels_rows(source, from_, words)
     qrels = rows.qrels(display_name(source), origin, on_duplicate)
-    format = qrels_format(qrels, target, to)
+    format = choose_qrels_format(qrels, target, to)
     return format, (*qrels.notes, *_left_out(rows.left_out, "qrels"), *write_qrels(qrels, target, format))
 
 
 def _topics(source: str, target: str, from_: str | None, to: str | None, _: OnDuplicate) -> Outcome:
-    format = topic_format(target, to)
+    format = choose_topic_format(target, to)
     return format, write_topics(read_topics(source, from_), target, format)
 
 
 def _documents(source: str, target: str, from_: str | None, to: str | None, _: OnDuplicate) -> Outcome:
-    format = document_format(target, to)
+    format = choose_document_format(target, to)
     return format, write_documents(read_documents(source, from_), target, format)
 
 

@@ -11,7 +11,7 @@ from cranfield.base import QRELS_FORMATS, RUN_FORMATS, join_names, pluralize, re
 from cranfield.cli.options import judgments_of, split_measures
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.fusion import METHODS, NORMS, CrossFit, Fit, as_runs, cross_fuse, fit, fuse, recipe_of
-from cranfield.io import decimal, read_run, write_run
+from cranfield.io import parse_decimal, read_run, write_run
 
 _KINDS = {
     "scores": "Methods, by scores:",
@@ -179,7 +179,7 @@ def _best_run(learned: Fit) -> str:
 def _weights(given: str | None) -> list[float] | None:
     if given is None:
         return None
-    return [decimal(token.strip().encode(), "--weights: the weight") for token in given.split(",")]
+    return [parse_decimal(token.strip().encode(), "--weights: the weight") for token in given.split(",")]
 
 
 def _params(given: str | None) -> dict[str, float]:
@@ -195,7 +195,7 @@ def _params(given: str | None) -> dict[str, float]:
             raise CranfieldError(f"--params: expected name=value, parted by commas, found {part.strip()!r}.")
         if name in params:
             raise CranfieldError(f"--params: {name} is given twice.")
-        params[name] = decimal(value.encode(), f"--params: the value of {name},")
+        params[name] = parse_decimal(value.encode(), f"--params: the value of {name},")
     return params
 
 

@@ -132,10 +132,10 @@ def _print(decided: Gate, format_: str, output: str | None, quiet: bool) -> None
         return gate.as_text(decided, min(width(), gate.WIDTH), styled, reasons=not quiet)
 
     if output is not None and output != "-":
-        from cranfield.io import writing
+        from cranfield.io import open_output
 
         as_file = {"text": gate.as_text, "json": gate.as_json, "junit": gate.as_junit}
-        with writing(output) as file:
+        with open_output(output) as file:
             file.write(as_file[format_](decided).encode("utf-8", "surrogateescape"))
         if not quiet:
             _echo(text(on_terminal()))

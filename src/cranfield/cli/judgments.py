@@ -87,7 +87,7 @@ def export(
       cranfield judgments export pool.judgments.db -o history.jsonl
     """
     from cranfield.annotation import export_qrels, number_of_events, open_log, sampled_by, write_history
-    from cranfield.io import read_qrels, writing
+    from cranfield.io import open_output, read_qrels
     from cranfield.qrels_tools import write_judgments
     from cranfield.reporting import exported_conflicts_table, exported_text
 
@@ -126,7 +126,7 @@ def export(
         )
         write_judgments(exported.qrels, output, exported.provenance, "trec" if form is None else "sampled")
         if conflicts is not None:
-            with writing(conflicts) as out:
+            with open_output(conflicts) as out:
                 out.write(exported_conflicts_table(exported).encode("utf-8", "surrogateescape"))
         if not quiet:
             click.echo(exported_text(exported, known.settings.scale, conflicts), err=True, nl=False)

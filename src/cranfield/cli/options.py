@@ -141,14 +141,14 @@ def split_grade_words(given: str) -> dict[str, float]:
     >>> split_grade_words("relevant=2, partially=0.5")
     {'relevant': 2.0, 'partially': 0.5}
     """
-    from cranfield.io import decimal
+    from cranfield.io import parse_decimal
 
     words: dict[str, float] = {}
     for part in given.split(","):
         word, sign, token = (text.strip() for text in part.partition("="))
         if not word or not sign:
             raise InputError(f"--grade-words: expected word=grade, parted by commas, found {part.strip()!r}.")
-        grade = decimal(token.encode(), f"--grade-words: the grade of {word!r},")
+        grade = parse_decimal(token.encode(), f"--grade-words: the grade of {word!r},")
         if words.setdefault(word.lower(), grade) != grade:
             raise InputError(f"--grade-words: {word!r} has two grades, {words[word.lower()]:g} and {grade:g}.")
     return words

@@ -55,7 +55,7 @@ def command(
     from cranfield.annotation import USUAL, open_log, packet, places_by_chance, places_of, read_scale
     from cranfield.base import join_names, pluralize
     from cranfield.cli.judge import guidelines_in, read_texts
-    from cranfield.io import writing
+    from cranfield.io import open_output
     from cranfield.lab import topics_from
     from cranfield.pooling import read_pool
 
@@ -84,7 +84,7 @@ def command(
     texts = read_texts(topics_from(topics, topics_format), documents, list(chosen), docs, quiet)
     made = packet(chosen, texts, assessor=assessor, scale=scale, guidelines=text, seed=seed, title=title)
     content = made.html.encode()
-    with writing(output) as out:
+    with open_output(output) as out:
         out.write(content)
     if not quiet:
         size = f"{len(content) / 1e3:,.0f} kB" if len(content) < 1e6 else f"{len(content) / 1e6:,.1f} MB"

@@ -32,7 +32,7 @@ from cranfield.data import Bools, Floats, Ints, Origin, Qrels, Run, starts_of
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation.averages import LEAST, Interval, average, effective_number, interval
 from cranfield.evaluation.risk import geo_risk, t_risk, weighted_gains
-from cranfield.io import AS_ASKED, as_doc_lengths, as_duplicates, as_facts, as_qrels, as_run, as_weights, read_run
+from cranfield.io import AS_REQUESTED, as_doc_lengths, as_duplicates, as_facts, as_qrels, as_run, as_weights, read_run
 from cranfield.joining import Extras, Joining, JudgedRun, Sources, join_run
 from cranfield.measures import Judged, Measure, parse_measures
 
@@ -716,7 +716,7 @@ def _are_runs(values: Iterable[Any]) -> bool:
 
 def _unusual_format(origin: Origin | None) -> Iterator[str]:
     """A format other than TREC's that was recognised by looking is told, with the reason."""
-    if origin is not None and origin.format != "trec" and origin.why != AS_ASKED:
+    if origin is not None and origin.format != "trec" and origin.why != AS_REQUESTED:
         yield f"{origin.file} was read as {origin.format}: {origin.why}."
 
 

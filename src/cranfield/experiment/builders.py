@@ -26,7 +26,7 @@ from cranfield.experiment.step_inputs import (
 from cranfield.experiment.summary import compared, summary
 from cranfield.experiment.workspace import Collection
 from cranfield.fusion import fuse, recipe_of
-from cranfield.io import RUN_WRITERS, read_run, writing
+from cranfield.io import RUN_WRITERS, open_output, read_run
 from cranfield.lab import Again, built, mask_url, open_engine, system_named, with_fields
 from cranfield.reporting import comparison as comparing
 from cranfield.reporting import evaluation, report
@@ -109,7 +109,7 @@ def make_check(task: Task, into: Path) -> Notes:
     settings = task["settings"]
     run = read_run(settings["run"], settings["format"])
     about = {"queries": len(run.queries), "documents": len(run)}
-    with writing(into / Path(task["outputs"][0]).name) as out:
+    with open_output(into / Path(task["outputs"][0]).name) as out:
         out.write(_line(about))
     return list(run.notes)
 
@@ -136,7 +136,7 @@ def _write(task: Task, run: Run, into: Path, method: Mapping[str, Any]) -> None:
     if not len(run):
         raise CranfieldError("nothing was found for any topic, so that there is no run.")
     tag = task["settings"]["tag"]
-    with writing(into / f"{tag}.run") as out:
+    with open_output(into / f"{tag}.run") as out:
         out.write(header(task, method))
         RUN_WRITERS["trec"](replace(run, name=tag, tag=tag), out)
 
@@ -168,7 +168,7 @@ def _line(content: Mapping[str, Any]) -> bytes:
 def make_scores(task: Task, into: Path) -> Notes:
     """The value of every system, measure and topic, as `cranfield eval -q --format tsv` prints them."""
     scores = scores_of(task["settings"])
-    with writing(into / "scores.tsv") as out:
+    with open_output(into / "scores.tsv") as out:
         for text in evaluation.as_tsv(evaluation.blocks(scores, True, None), None):
             out.write(text.encode("utf-8", "surrogateescape"))
     return list(scores.notes)
@@ -183,7 +183,7 @@ def make_comparison(task: Task, into: Path) -> Notes:
         ("comparison.json", comparing.as_text(found, "json", comparing.View(False, None, True), WIDTH, False)),
         ("comparison.txt", comparing.as_text(found, "table", comparing.View(False, None, False), WIDTH, False)),
     ):
-        with writing(into / file) as out:
+        with open_output(into / file) as out:
             out.write(text.encode("utf-8", "surrogateescape"))
     return []
 
@@ -212,7 +212,7 @@ def make_summary(task: Task, into: Path) -> Notes:
     """What was found, in three sentences."""
     settings = task["settings"]
     scores = scores_of(settings)
-    with writing(into / "summary.txt") as out:
+    with open_output(into / "summary.txt") as out:
         for sentence in summary(scores, settings):
             out.write(f"{sentence}\n".encode("utf-8", "surrogateescape"))
     return []

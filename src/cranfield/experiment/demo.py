@@ -13,7 +13,7 @@ from cranfield.base import Record
 from cranfield.errors import InputError, MissingExtra
 from cranfield.experiment.fingerprints import KEPT, digest_of
 from cranfield.experiment.workspace import FILE, Workspace, open_workspace
-from cranfield.io import writing
+from cranfield.io import open_output
 from cranfield.text import Analysis
 
 FOLDER = "cranfield-demo"
@@ -160,5 +160,5 @@ def _is_changed(path: Path, digest: str | None) -> bool:
 
 
 def _write(path: Path, content: bytes) -> None:
-    with writing(path) as out:
+    with open_output(path) as out:
         out.write(content)

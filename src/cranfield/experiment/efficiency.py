@@ -12,7 +12,7 @@ from typing import Any
 from cranfield.base import pluralize, replace
 from cranfield.experiment.step_inputs import HERE, Settings, engine_options, learned_from, queries_of
 from cranfield.experiment.workspace import Collection
-from cranfield.io import writing
+from cranfield.io import open_output
 from cranfield.lab import (
     Bench,
     Index,
@@ -45,7 +45,7 @@ def make_efficiency(task: Mapping[str, Any], into: Path) -> list[str]:
         indexing = None if settings["index"] is None else _indexing(settings["index"])
         found = bench(subjects, queries, load, settings["baseline"], indexing)
     content = {**json.loads(efficiency.as_json(found)), "unmeasured": settings["unmeasured"]}
-    with writing(into / "efficiency.json") as out:
+    with open_output(into / "efficiency.json") as out:
         out.write(json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n")
     write_latencies(found.latencies, into / "latencies.tsv")
     return list(_notes(found, settings))

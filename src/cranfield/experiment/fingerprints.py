@@ -21,7 +21,7 @@ from cranfield.base import Record
 from cranfield.errors import CranfieldError, InputError
 from cranfield.experiment.plan import Step
 from cranfield.experiment.workspace import Workspace
-from cranfield.io import expand, sha256_of
+from cranfield.io import expand_path, hash_file
 from cranfield.lab import address_of, is_named
 
 KEPT = ".cranfield"
@@ -152,7 +152,7 @@ def digest_of_source(workspace: Workspace, text: str) -> str:
 
 
 def _digest_of_files(path: str) -> str:
-    files = expand(path)
+    files = expand_path(path)
     if files == [path]:
         return digest_of(Path(path))
     lines = (f"{digest_of(Path(file))} {os.path.relpath(file, os.path.dirname(path) or '.')}\n" for file in files)
@@ -165,7 +165,7 @@ def digest_of(path: Path) -> str:
         inner = sorted(file for file in path.rglob("*") if file.is_file())
         lines = (f"{digest_of(file)} {file.relative_to(path).as_posix()}\n" for file in inner)
         return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
-    return sha256_of(path)
+    return hash_file(path)
 
 
 def _difference(old: Stamp, new: Stamp) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cranfield.errors import InputError
 from cranfield.experiment.workspace import FILE, Workspace, parse_workspace
-from cranfield.io import without_compression, writing
+from cranfield.io import open_output, strip_compression_suffix
 from cranfield.lab import is_named
 
 REST = """
@@ -52,7 +52,7 @@ def begin(
         place.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot be made: {error.strerror or error}.", str(place)) from None
-    with writing(file) as out:
+    with open_output(file) as out:
         out.write(text.encode("utf-8", "surrogateescape"))
     return workspace
 
@@ -93,7 +93,7 @@ def _from(path: str, folder: Path) -> str:
 def _runs(runs: Sequence[str], folder: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for run in runs:
-        stem = os.path.splitext(os.path.basename(without_compression(run)))[0]
+        stem = os.path.splitext(os.path.basename(strip_compression_suffix(run)))[0]
         name = re.sub(r"[^\w.+=-]+", "-", stem).lstrip(".+=-") or "run"
         while name in found:
             name += "x"

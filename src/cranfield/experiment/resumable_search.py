@@ -13,7 +13,7 @@ from typing import Any
 from cranfield.data import Run
 from cranfield.errors import CranfieldError
 from cranfield.experiment.fingerprints import KEPT
-from cranfield.io import writing
+from cranfield.io import open_output
 from cranfield.lab import Engine, SearchFailed, as_run
 
 AT_ONCE = 50  # queries between two times that answers are kept
@@ -45,7 +45,7 @@ class Progress:
         self.indexed = indexed
         content = {"key": self.key, "indexed": indexed, "found": self.found}
         self.file.parent.mkdir(parents=True, exist_ok=True)
-        with writing(self.file) as out:
+        with open_output(self.file) as out:
             out.write(json.dumps(content).encode())
 
     def answered(self, engine: Engine, queries: Mapping[str, str], depth: int, name: str) -> Run:

@@ -11,7 +11,7 @@ from cranfield.base import encode_id, format_id, replace
 from cranfield.data import Document, Subtopic, Topic
 from cranfield.errors import InputError
 from cranfield.io.files import Input
-from cranfield.io.parse_values import OnProblem, each
+from cranfield.io.parse_values import OnProblem, read_each
 
 # MS MARCO v2 passages carry both `pid` and the `docid` of the page they come from: the passage comes first
 DOCUMENT_ID = ("_id", "id", "pid", "docno", "doc_id", "docid", "document_id", "passage_id", "identifier")
@@ -40,16 +40,16 @@ _HALF = re.compile("[\ud800-\udc7f\udd00-\udfff]")
 
 def read_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics from JSON lines, each with its line."""
-    return each(_objects(source, problem), lambda line, record: topic_from(record, source.name, line), problem)
+    return read_each(_objects(source, problem), lambda line, record: parse_topic(record, source.name, line), problem)
 
 
 def read_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
     """Documents from JSON lines, each with its line."""
-    return each(_objects(source, problem), lambda line, record: document_from(record, source.name, line), problem)
+    return read_each(_objects(source, problem), lambda line, record: parse_document(record, source.name, line), problem)
 
 
 def write_topics(topics: Iterable[Topic]) -> Iterator[str]:
-    """Topics as BEIR queries; what BEIR has no key for stands beside `text` or in `metadata`."""
+    """Topics as BEIR queries; what BEIR has no key for stands beside `decode_id` or in `metadata`."""
     for topic in topics:
         subtopics = [{"id": s.id, "text": s.text, "type": s.type} for s in topic.subtopics]
         optional: dict[str, object] = {
@@ -68,10 +68,10 @@ def write_documents(documents: Iterable[Document]) -> Iterator[str]:
         yield _line(record | {METADATA: dict(document.fields)} if document.fields else record)
 
 
-def topic_from(record: Mapping[str, object], file: str, line: int) -> Topic:
+def parse_topic(record: Mapping[str, object], file: str, line: int) -> Topic:
     """A topic from named values, under the names in use for them.
 
-    >>> topic_from({"qid": 301, "query": "organized crime"}, "topics.jsonl", 1)
+    >>> parse_topic({"qid": 301, "query": "organized crime"}, "topics.jsonl", 1)
     Topic(id='301', title='organized crime', description='', narrative='', subtopics=(), fields={})
     """
     values = _Values(record)
@@ -84,13 +84,13 @@ def topic_from(record: Mapping[str, object], file: str, line: int) -> Topic:
         subtopics=_subtopics(values.take_list("subtopics"), file, line),
         fields=values.fields(),
     )
-    return searchable(topic, file, line)
+    return ensure_title(topic, file, line)
 
 
-def document_from(record: Mapping[str, object], file: str, line: int) -> Document:
+def parse_document(record: Mapping[str, object], file: str, line: int) -> Document:
     """A document from named values, under the names in use for them.
 
-    >>> document_from({"docno": "d1", "contents": "wing flow", "url": "x.org"}, "docs.jsonl", 1)
+    >>> parse_document({"docno": "d1", "contents": "wing flow", "url": "x.org"}, "docs.jsonl", 1)
     Document(id='d1', text='wing flow', title='', fields={'url': 'x.org'})
     """
     values = _Values(record)
@@ -107,10 +107,10 @@ def document_from(record: Mapping[str, object], file: str, line: int) -> Documen
     )
 
 
-def known_id(id: str, what: str, file: str, line: int) -> str:
+def check_id(id: str, what: str, file: str, line: int) -> str:
     """The id, if it is one that can be written back byte for byte.
 
-    >>> known_id("d1", "document", "docs.jsonl", 1)
+    >>> check_id("d1", "document", "docs.jsonl", 1)
     'd1'
     """
     if not id.strip():
@@ -123,10 +123,10 @@ def known_id(id: str, what: str, file: str, line: int) -> str:
     return id
 
 
-def searchable(topic: Topic, file: str, line: int) -> Topic:
+def ensure_title(topic: Topic, file: str, line: int) -> Topic:
     """The topic with something to search for; the description stands in for a missing title, as in TREC-4.
 
-    >>> searchable(Topic("201", "", "drug trafficking"), "topics", 1).title
+    >>> ensure_title(Topic("201", "", "drug trafficking"), "topics", 1).title
     'drug trafficking'
     """
     if topic.title:
@@ -137,29 +137,29 @@ def searchable(topic: Topic, file: str, line: int) -> Topic:
     return replace(topic, title=title)
 
 
-def tidy(text: str) -> str:
+def normalize_space(text: str) -> str:
     """The text on one line: every run of white space is one space.
 
-    >>> tidy("  wing\\n  flow ")
+    >>> normalize_space("  wing\\n  flow ")
     'wing flow'
     """
     return " ".join(text.split())
 
 
-def whole(text: str) -> str:
+def replace_lone_surrogates(text: str) -> str:
     """The text with halves of characters replaced, so that it can be written.
 
-    >>> whole("wing \\ud800") == "wing \\ufffd"
+    >>> replace_lone_surrogates("wing \\ud800") == "wing \\ufffd"
     True
     """
     return text if text.isascii() else _HALF.sub("\ufffd", text)
 
 
 @lru_cache(maxsize=1024)
-def plain_key(key: str) -> str:
+def normalize_key(key: str) -> str:
     """A column or key as it is compared: `Query-ID` is `query_id`.
 
-    >>> plain_key(" Query-ID ")
+    >>> normalize_key(" Query-ID ")
     'query_id'
     """
     return re.sub(r"[\s-]+", "_", key.strip().lower())
@@ -181,7 +181,7 @@ class _Values:
         self._left: dict[str, tuple[str, object]] = {}
         self._more: dict[str, object] = {}
         for key, value in record.items():
-            plain = plain_key(key)
+            plain = normalize_key(key)
             self._left[key if plain in self._left else plain] = key, value
 
     def unpack_metadata(self, alongside: tuple[str, ...] = ()) -> None:
@@ -212,7 +212,7 @@ class _Values:
 
     def fields(self) -> dict[str, str]:
         named = dict(self._left.values()) | self._more
-        texts = {whole(key): _text(value) for key, value in named.items()}
+        texts = {replace_lone_surrogates(key): _text(value) for key, value in named.items()}
         return {key: text for key, text in texts.items() if text}
 
 
@@ -236,7 +236,7 @@ def _id_from(value: object, what: str, names: tuple[str, ...], file: str, line: 
         raise InputError(
             f"the {what} id is {format_id(_text(value)[:40])}, expected a text or a whole number.", file, line
         )
-    return known_id(str(value), what, file, line)
+    return check_id(str(value), what, file, line)
 
 
 def _subtopics(items: list[object], file: str, line: int) -> tuple[Subtopic, ...]:
@@ -257,11 +257,11 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     if isinstance(value, str):
-        return whole(value)
+        return replace_lone_surrogates(value)
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return whole("\n".join(value))
+        return replace_lone_surrogates("\n".join(value))
     try:
-        return whole(json.dumps(value, ensure_ascii=False))
+        return replace_lone_surrogates(json.dumps(value, ensure_ascii=False))
     except RecursionError:  # read at the very limit of depth, and dumped from one call deeper
         return ""
 

@@ -8,38 +8,47 @@ from collections.abc import Callable, Iterable
 from cranfield.base import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS, Record, format_id
 from cranfield.errors import FormatError
 from cranfield.io.files import BLOCK, UTF8_BOM
-from cranfield.io.parse_values import text
-from cranfield.io.rows import DOC, GRADE, QUERY, RANK, RELEVANT, RETRIEVED, SCORE, column
+from cranfield.io.parse_values import decode_id
+from cranfield.io.rows import (
+    DOC_COLUMNS,
+    GRADE_COLUMNS,
+    QUERY_COLUMNS,
+    RANK_COLUMNS,
+    RELEVANT,
+    RETRIEVED,
+    SCORE_COLUMNS,
+    find_column,
+)
 
-AS_ASKED = "as asked for"
+AS_REQUESTED = "as asked for"
 MOST_GRADES = 6  # more are no scale of grades
 MOST_ROWS = 200  # that are looked at for the number of columns
 Row = list[bytes]
 
 
-class Recognised(Record):
+class DetectedFormat(Record):
     """A format and the reason to think so."""
 
     format: str
     why: str
 
 
-def recognise_run(head: bytes, file: str) -> Recognised:
+def detect_run_format(head: bytes, file: str) -> DetectedFormat:
     """The format of a run, or a FormatError that says what was seen."""
-    found = _structured(head, file, "run", RETRIEVED, (*SCORE, *RANK))
+    found = _structured(head, file, "run", RETRIEVED, (*SCORE_COLUMNS, *RANK_COLUMNS))
     if found:
         return found
     beginning = data_rows(b"\n".join(head.split(b"\n", 2 * MOST_ROWS)[: 2 * MOST_ROWS]))
-    if len(beginning) > MOST_ROWS and usual_width(beginning) == 6:
-        return Recognised("trec", "six columns")  # no need to look at the rest
+    if len(beginning) > MOST_ROWS and most_common_width(beginning) == 6:
+        return DetectedFormat("trec", "six columns")  # no need to look at the rest
     rows = _rows(head, file)
-    width = usual_width(rows)
+    width = most_common_width(rows)
     if width == 6:
-        return Recognised("trec", "six columns")
+        return DetectedFormat("trec", "six columns")
     if width == 3:
         return _three_of_run(rows, file)
     if 6 < width < 11 and all(_is_long_run_row(row) for row in rows if len(row) == width):
-        return Recognised("trec", "six columns and words after the tag")
+        return DetectedFormat("trec", "six columns and words after the tag")
     if width == 5 and (_is_tagless_run(rows) or all(row[1] == b"Q0" for row in rows if len(row) == width)):
         raise FormatError("five columns, expected six (query Q0 doc rank score tag). Is the tag missing?", file)
     if width in (4, 5):
@@ -48,16 +57,16 @@ def recognise_run(head: bytes, file: str) -> Recognised:
     raise _unknown(rows, file, "run", "--run-format", RUN_FORMATS)
 
 
-def recognise_qrels(head: bytes, file: str) -> Recognised:
+def detect_qrels_format(head: bytes, file: str) -> DetectedFormat:
     """The format of a qrels file, or a FormatError that says what was seen or asks which it is."""
-    found = _structured(head, file, "qrels", RELEVANT, GRADE)
+    found = _structured(head, file, "qrels", RELEVANT, GRADE_COLUMNS)
     if found:
         return found
     rows = _rows(head, file)
     if is_letor(rows[0]):
-        return Recognised("letor", "'qid:' in the second column")
-    width = usual_width(rows)
-    by_width: dict[int, Callable[[list[Row], str], Recognised]] = {3: _three, 4: _four, 5: _five}
+        return DetectedFormat("letor", "'qid:' in the second column")
+    width = most_common_width(rows)
+    by_width: dict[int, Callable[[list[Row], str], DetectedFormat]] = {3: _three, 4: _four, 5: _five}
     if width in by_width:
         return by_width[width](rows, file)
     if width == 6:
@@ -79,7 +88,7 @@ def is_letor(row: Row) -> bool:
     return len(row) > 1 and re.fullmatch(rb"qid:.+", row[1], re.DOTALL) is not None
 
 
-def is_ranked(rows: list[Row]) -> bool:
+def has_ranks(rows: list[Row]) -> bool:
     """Whether the third column differs within each query and in most of them begins with 0 or 1, as ranks do."""
     values = _by_query(rows)
     distinct = all(len(set(own)) == len(own) for own in values.values())
@@ -87,7 +96,7 @@ def is_ranked(rows: list[Row]) -> bool:
     return distinct and 2 * from_one >= len(values)
 
 
-def looks_ranked(rows: list[Row]) -> bool:
+def has_plausible_ranks(rows: list[Row]) -> bool:
     """Whether the third column tells the rows of a query apart, further than any scale of grades goes."""
     values = _by_query(rows)
     distinct = all(len(set(own)) == len(own) for own in values.values())
@@ -98,7 +107,7 @@ def looks_ranked(rows: list[Row]) -> bool:
     )
 
 
-def counts_up(rows: list[Row], at: int = 2) -> bool:
+def has_counting_column(rows: list[Row], at: int = 2) -> bool:
     """Whether a column counts 1, 2, 3 … (or from 0) within each query, as ranks do."""
     last: dict[bytes, int] = {}
     for row in rows:
@@ -123,56 +132,65 @@ def _rows(head: bytes, file: str) -> list[Row]:
     return rows
 
 
-def usual_width(rows: list[Row]) -> int:
+def most_common_width(rows: list[Row]) -> int:
     """The number of columns most lines have: one bad line must not change what a file is."""
     widths = [len(row) for row in rows[:MOST_ROWS]]
     return max(dict.fromkeys(widths), key=widths.count)  # the first one where two are as frequent
 
 
-def _structured(head: bytes, file: str, kind: str, lists: Iterable[str], values: Iterable[str]) -> Recognised | None:
+def _structured(
+    head: bytes, file: str, kind: str, lists: Iterable[str], values: Iterable[str]
+) -> DetectedFormat | None:
     """Parquet, JSON and tables with a header tell themselves."""
     if is_parquet(head):
-        return Recognised("parquet", "Parquet's first four bytes")
+        return DetectedFormat("parquet", "Parquet's first four bytes")
     start = head.lstrip()
     if start.startswith(b"["):
-        return Recognised("json", "a JSON array")
+        return DetectedFormat("json", "a JSON array")
     if start.startswith(b"{"):
         return _json_kind(start, tuple(lists))
     return _table_kind(head, file, kind, tuple(values))
 
 
-def _json_kind(start: bytes, lists: tuple[str, ...]) -> Recognised:
+def _json_kind(start: bytes, lists: tuple[str, ...]) -> DetectedFormat:
     import json
 
     first, line_end, _ = start.partition(b"\n")
     try:
         record = json.loads(first.decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError):
-        return Recognised("json", "a JSON object over several lines") if line_end else _long_json_kind(start)
+        return DetectedFormat("json", "a JSON object over several lines") if line_end else _long_json_kind(start)
     if isinstance(record, dict) and not all(isinstance(value, dict) for value in record.values()):
-        if column(record, (*RETRIEVED, *RELEVANT)) is not None:
-            return Recognised("rag", f"JSON lines with {column(record, (*lists, *RETRIEVED, *RELEVANT))!r}")
-        if column(record, QUERY) is not None:
-            return Recognised("jsonl", f"JSON lines with {column(record, QUERY)!r}")
-    return Recognised("json", "one JSON object")
+        if find_column(record, (*RETRIEVED, *RELEVANT)) is not None:
+            return DetectedFormat("rag", f"JSON lines with {find_column(record, (*lists, *RETRIEVED, *RELEVANT))!r}")
+        if find_column(record, QUERY_COLUMNS) is not None:
+            return DetectedFormat("jsonl", f"JSON lines with {find_column(record, QUERY_COLUMNS)!r}")
+    return DetectedFormat("json", "one JSON object")
 
 
-def _long_json_kind(start: bytes) -> Recognised:
+def _long_json_kind(start: bytes) -> DetectedFormat:
     """The kind of a first line that goes on after the head, by the keys seen in it."""
     if not re.match(rb'\{\s*"[^"]*"\s*:\s*\{', start):
         keys = [key.decode("ascii") for key in re.findall(rb'"(\w+)"\s*:', start)]
-        if column(keys, QUERY) is not None:
-            kind = "rag" if column(keys, (*RETRIEVED, *RELEVANT)) or not column(keys, DOC) else "jsonl"
-            return Recognised(kind, f"long JSON lines with {column(keys, QUERY)!r}")
-    return Recognised("json", "one JSON object")
+        if find_column(keys, QUERY_COLUMNS) is not None:
+            kind = (
+                "rag" if find_column(keys, (*RETRIEVED, *RELEVANT)) or not find_column(keys, DOC_COLUMNS) else "jsonl"
+            )
+            return DetectedFormat(kind, f"long JSON lines with {find_column(keys, QUERY_COLUMNS)!r}")
+    return DetectedFormat("json", "one JSON object")
 
 
-def _table_kind(head: bytes, file: str, kind: str, values: tuple[str, ...]) -> Recognised | None:
+def _table_kind(head: bytes, file: str, kind: str, values: tuple[str, ...]) -> DetectedFormat | None:
     found = re.search(rb"^(?!#)(?=.*\S).*", head, re.MULTILINE)
     first = (found[0] if found else b"").decode("utf-8", "surrogateescape").strip("\r")
     for name, delimiter in (("tsv", "\t"), ("csv", ",")):
         header = [cell.strip().strip('"') for cell in first.split(delimiter)]
-        if len(header) > 1 and column(header, QUERY) and column(header, DOC) and column(header, values):
+        if (
+            len(header) > 1
+            and find_column(header, QUERY_COLUMNS)
+            and find_column(header, DOC_COLUMNS)
+            and find_column(header, values)
+        ):
             beir = name == "tsv" and header == ["query-id", "corpus-id", "score"]
             if beir and kind == "run":
                 raise FormatError(
@@ -180,13 +198,15 @@ def _table_kind(head: bytes, file: str, kind: str, values: tuple[str, ...]) -> R
                     "If it is a run, say so: --run-format tsv.",
                     file,
                 )
-            return Recognised("beir" if beir else name, f"a header: {', '.join(header)}")
+            return DetectedFormat("beir" if beir else name, f"a header: {', '.join(header)}")
     return None
 
 
-def _three_of_run(rows: list[Row], file: str) -> Recognised:
-    if is_ranked(rows):
-        return Recognised("msmarco", "three columns, the third differing within each query and beginning with 0 or 1")
+def _three_of_run(rows: list[Row], file: str) -> DetectedFormat:
+    if has_ranks(rows):
+        return DetectedFormat(
+            "msmarco", "three columns, the third differing within each query and beginning with 0 or 1"
+        )
     values = _by_query(rows)
     distinct = all(len(set(own)) == len(own) for own in values.values())
     found = "begins with neither 0 nor 1 in most queries" if distinct else "repeats within a query"
@@ -201,28 +221,28 @@ def _is_long_run_row(row: Row) -> bool:
     return row[1] in (b"Q0", b"0") and _is_number(row[3]) and _is_number(row[4])
 
 
-def _three(rows: list[Row], file: str) -> Recognised:
+def _three(rows: list[Row], file: str) -> DetectedFormat:
     rows = [row for row in rows if len(row) == 3]
     codes = {row[2] for row in rows}
-    words = {code for code in codes if text(code).lower() in GRADE_WORDS}
+    words = {code for code in codes if decode_id(code).lower() in GRADE_WORDS}
     if words and all(code in words or _is_number(code) for code in codes):
-        return Recognised("plain", f"three columns, with {format_id(text(min(words)))} and such in the last")
+        return DetectedFormat("plain", f"three columns, with {format_id(decode_id(min(words)))} and such in the last")
     if not words and not any(map(_is_number, codes)):
         return _pairs_of_three(rows, file)
-    if looks_ranked(rows):
+    if has_plausible_ranks(rows):
         raise FormatError(
             "three columns with the third counting up in each query look like an MS MARCO run, expected qrels. "
             "Are the files in the order QRELS RUN...? If it is a grade, say so: --qrels-format plain.",
             file,
         )
     if b"0" in codes or b"0.0" in codes:
-        return Recognised("plain", "three columns, with zeros in the last")
+        return DetectedFormat("plain", "three columns, with zeros in the last")
     unusual = [row[0] for row in rows if row[2] == b"-1"]
     queries = {row[0] for row in rows}
     # Cranfield lists with -1 the one document that each question was taken from
     once_per_query = len(set(unusual)) == len(unusual) and 2 * len(unusual) > len(queries)
     if codes <= {b"-1", b"1", b"2", b"3", b"4", b"5"} and once_per_query:
-        return Recognised("cranfield", "three columns, the last being 1 to 5, and -1 once per query, never 0")
+        return DetectedFormat("cranfield", "three columns, the last being 1 to 5, and -1 once per query, never 0")
     raise _asking({name: what for name, what in _THREE.items() if name == "plain" or _may_be(name, rows)}, file)
 
 
@@ -249,21 +269,20 @@ def _asking(readings: dict[str, str], file: str) -> FormatError:
     )
 
 
-def _pairs_of_three(rows: list[Row], file: str) -> Recognised:
+def _pairs_of_three(rows: list[Row], file: str) -> DetectedFormat:
     """Preferences, if the third column holds documents rather than words for grades."""
     second, third = {row[1] for row in rows}, {row[2] for row in rows}
     if second & third:
-        return Recognised("pairs", "three columns, the third holding documents of the second: 'query winner loser'")
+        return DetectedFormat("pairs", "three columns, the third holding documents of the second: 'query winner loser'")
     shapes = {_shape(doc) for doc in second}
     if all(b"0" in _shape(doc) and _shape(doc) in shapes for doc in third):
-        return Recognised(
+        return DetectedFormat(
             "pairs", "three columns, the third holding ids like those of the second: 'query winner loser'"
         )
     if len(third) > MOST_GRADES:
-        return Recognised("pairs", "three columns, the third being too various for grades: 'query winner loser'")
-    words = (
-        f"'query doc grade' with words such as {format_id(text(min(third)))} (--grade-words says what they stand for)"
-    )
+        return DetectedFormat("pairs", "three columns, the third being too various for grades: 'query winner loser'")
+    example = format_id(decode_id(min(third)))
+    words = f"'query doc grade' with words such as {example} (--grade-words says what they stand for)"
     raise _asking({"plain": words, "pairs": _THREE["pairs"]}, file)
 
 
@@ -281,22 +300,24 @@ def _by_query(rows: list[Row]) -> dict[bytes, list[bytes]]:
     return values
 
 
-def _four(rows: list[Row], file: str) -> Recognised:
+def _four(rows: list[Row], file: str) -> DetectedFormat:
     rows = [row for row in rows if len(row) == 4]
     zeros = [row for row in rows if row[2] == b"0" and re.fullmatch(rb"0(\.0*)?", row[3])]
     # most rows, not all: one bad line must not change what a file is
     has_docs_second = not {row[1] for row in zeros} <= {b"0", b"Q0"}
     if 2 * len(zeros) > len(rows) and has_docs_second:
-        return Recognised(
+        return DetectedFormat(
             "cacm",
             "four columns, but the third and fourth are always 0: 'query doc 0 0', "
             "the classic collections' list of relevant pairs, not TREC qrels",
         )
     if all(row[3] in row[1:3] and not _is_number(row[3]) for row in rows):
-        return Recognised("pairs", "four columns, the fourth being one of the two documents: 'query doc doc winner'")
+        return DetectedFormat(
+            "pairs", "four columns, the fourth being one of the two documents: 'query doc doc winner'"
+        )
     if _has_iteration_third(rows):
         raise FormatError(
-            f"four columns, but the third is always {format_id(text(rows[0][2]))} while the second varies: the "
+            f"four columns, but the third is always {format_id(decode_id(rows[0][2]))} while the second varies: the "
             "iteration and doc columns are swapped, expected 'query iteration doc grade'. "
             "If it is the document, say so: --qrels-format trec.",
             file,
@@ -305,8 +326,8 @@ def _four(rows: list[Row], file: str) -> Recognised:
     for query, subtopic, _, _ in rows:
         several.setdefault(query, set()).add(subtopic)
     if any(len(subtopics) > 1 for subtopics in several.values()):
-        return Recognised("diversity", "four columns, the second telling subtopics or groups apart")
-    return Recognised("trec", "four columns")
+        return DetectedFormat("diversity", "four columns, the second telling subtopics or groups apart")
+    return DetectedFormat("trec", "four columns")
 
 
 def _has_iteration_third(rows: list[Row]) -> bool:
@@ -315,7 +336,7 @@ def _has_iteration_third(rows: list[Row]) -> bool:
     return third in ({b"0"}, {b"Q0"}) and len({row[1] for row in rows}) > 1 and judged
 
 
-def _five(rows: list[Row], file: str) -> Recognised:
+def _five(rows: list[Row], file: str) -> DetectedFormat:
     """Three formats have five columns; the one under whose reading the documents make sense is it."""
     rows = [row for row in rows if len(row) == 5]
     if _is_tagless_run(rows):
@@ -330,7 +351,7 @@ def _five(rows: list[Row], file: str) -> Recognised:
         "prefs": ("groups in the third, documents in the fourth", _is_prefs),
         "prels": ("a document once per query in the second, a probability in the fifth", _is_prels),
     }
-    found = [Recognised(name, f"five columns: {why}") for name, (why, test) in fits.items() if test(rows)]
+    found = [DetectedFormat(name, f"five columns: {why}") for name, (why, test) in fits.items() if test(rows)]
     if len(found) == 1:
         return found[0]
     raise FormatError(
@@ -344,7 +365,7 @@ def _five(rows: list[Row], file: str) -> Recognised:
 def _is_tagless_run(rows: list[Row]) -> bool:
     """Whether five columns are those of a run but for the tag: ranks that count, scores that do not rise."""
     rows = [row for row in rows if len(row) == 5]
-    if not all(row[1] in (b"Q0", b"0") and _is_number(row[4]) for row in rows) or not counts_up(rows, 3):
+    if not all(row[1] in (b"Q0", b"0") and _is_number(row[4]) for row in rows) or not has_counting_column(rows, 3):
         return False
     scores: dict[bytes, list[float]] = {}
     for row in rows:

@@ -9,29 +9,29 @@ from typing import Any, Literal
 
 from cranfield.base import Record
 from cranfield.errors import FormatError
-from cranfield.io.beir import DOCUMENT_ID, DOCUMENT_TEXT, plain_key
+from cranfield.io.beir import DOCUMENT_ID, DOCUMENT_TEXT, normalize_key
 from cranfield.io.detect_format import (
-    AS_ASKED,
-    counts_up,
+    AS_REQUESTED,
     data_rows,
+    detect_qrels_format,
+    detect_run_format,
+    has_counting_column,
+    has_plausible_ranks,
+    has_ranks,
     is_letor,
     is_parquet,
-    is_ranked,
-    looks_ranked,
-    recognise_qrels,
-    recognise_run,
-    usual_width,
+    most_common_width,
 )
-from cranfield.io.rows import DOC, GRADE, QUERY, RELEVANT, RETRIEVED, SCORE, column
+from cranfield.io.rows import DOC_COLUMNS, GRADE_COLUMNS, QUERY_COLUMNS, RELEVANT, RETRIEVED, SCORE_COLUMNS, find_column
 from cranfield.io.tabular import parquet_columns
 from cranfield.io.text_tables import is_header
-from cranfield.io.topics_documents import recognise_documents, recognise_topics
+from cranfield.io.topics_documents import detect_document_format, detect_topic_format
 
 Kind = Literal["run", "qrels", "topics", "documents"]
 LONG_TEXT = 200  # characters; queries are shorter, documents mostly longer
 
 
-class Identity(Record):
+class FileKind(Record):
     """What a file is, in which format, and why one thinks so."""
 
     kind: Kind
@@ -46,24 +46,24 @@ class Guess(Record):
     why: str = ""
 
 
-def identify(
+def detect_kind(
     head: bytes,
     file: str,
     kind: Kind | None = None,
     formats: Mapping[Kind, str | None] | None = None,
-) -> Identity:
+) -> FileKind:
     """What a file is, by its first bytes; a kind that is given is taken, and so is a format for this kind."""
     asked = {of: format for of, format in (formats or {}).items() if format is not None}
     guess = Guess(kind) if kind else _guess(head, file, asked)
     if guess.kind in asked:
-        return Identity(guess.kind, asked[guess.kind], AS_ASKED)
+        return FileKind(guess.kind, asked[guess.kind], AS_REQUESTED)
     if guess.kind in ("run", "qrels"):
-        found = (recognise_run if guess.kind == "run" else recognise_qrels)(head, file)
-        return Identity(guess.kind, found.format, f"{found.why}{guess.why}")
-    text = (recognise_topics if guess.kind == "topics" else recognise_documents)(head)
+        found = (detect_run_format if guess.kind == "run" else detect_qrels_format)(head, file)
+        return FileKind(guess.kind, found.format, f"{found.why}{guess.why}")
+    text = (detect_topic_format if guess.kind == "topics" else detect_document_format)(head)
     if text is None:
         raise FormatError(f"this does not look like {guess.kind}. Name the format.", file)
-    return Identity(guess.kind, *text)
+    return FileKind(guess.kind, *text)
 
 
 def _guess(head: bytes, file: str, asked: Mapping[Kind, str]) -> Guess:
@@ -85,7 +85,7 @@ def _kind(head: bytes, file: str) -> Guess:
     if start.startswith((b"{", b"[")):
         return _kind_of_json(start)
     if start.startswith(b"<"):
-        return Guess("documents" if recognise_documents(head) else "topics")
+        return Guess("documents" if detect_document_format(head) else "topics")
     if re.match(rb"\.I[ \t\r\n]", start):
         return Guess(_kind_of_smart(head))
     return Guess(_kind_of_lines(head, file))
@@ -104,13 +104,13 @@ def _kind_of_lines(head: bytes, file: str) -> Kind:
     if _is_text(lines):
         return _kind_of_text(lines)
     widths = [len(row) for row in rows[:200]]
-    width = usual_width(rows)
+    width = most_common_width(rows)
     if width == 3 and widths.count(3) == len(widths):
         return _kind_of_three(rows, head, file)
     if width in (4, 5, 6) and widths.count(width) > len(widths) / 2:
         return "run" if width == 6 else "qrels"
-    documents = recognise_documents(head)
-    topics = recognise_topics(head)
+    documents = detect_document_format(head)
+    topics = detect_topic_format(head)
     if documents or topics:
         return _kind_of_text(lines) if documents and topics else "documents" if documents else "topics"
     if widths.count(width) > len(widths) / 2 and 2 < width < 12:
@@ -126,9 +126,13 @@ def _kind_of_header(first: bytes, lines: list[bytes]) -> Kind | None:
     """What a table with named columns is; None if the first line names none."""
     for delimiter in (b"\t", b","):
         header = [cell.decode("utf-8", "replace").strip(' "\r') for cell in first.split(delimiter)]
-        if column(header, QUERY) and column(header, DOC) and column(header, (*SCORE, *GRADE, "rank")):
+        if (
+            find_column(header, QUERY_COLUMNS)
+            and find_column(header, DOC_COLUMNS)
+            and find_column(header, (*SCORE_COLUMNS, *GRADE_COLUMNS, "rank"))
+        ):
             return _kind_of_columns(header)
-        names = {plain_key(name) for name in header}
+        names = {normalize_key(name) for name in header}
         if "title" in names and not names.isdisjoint(DOCUMENT_ID) and not names.isdisjoint(DOCUMENT_TEXT):
             return "documents"
         topics, documents = is_header(header, "topic"), is_header(header, "document")
@@ -140,10 +144,10 @@ def _kind_of_header(first: bytes, lines: list[bytes]) -> Kind | None:
 def _kind_of_three(rows: list[list[bytes]], head: bytes, file: str) -> Kind:
     """A run if the third column counts as ranks do, qrels if it holds zeros or Cranfield's codes; else one must say."""
     several = len({row[0] for row in rows}) < len(rows)
-    if is_ranked(rows) and (looks_ranked(rows) or (several and counts_up(rows))):
+    if has_ranks(rows) and (has_plausible_ranks(rows) or (several and has_counting_column(rows))):
         return "run"
     try:
-        recognise_qrels(head, file)
+        detect_qrels_format(head, file)
     except FormatError:
         if not all(row[2].isdigit() for row in rows):
             raise  # no rank: what qrels it could be is said already
@@ -177,11 +181,11 @@ def _is_text(lines: list[bytes]) -> bool:
 def _kind_of_columns(names: list[str]) -> Kind:
     if names == ["query-id", "corpus-id", "score"]:  # BEIR's qrels
         return "qrels"
-    if column(names, [name for name in GRADE if name not in SCORE]):
+    if find_column(names, [name for name in GRADE_COLUMNS if name not in SCORE_COLUMNS]):
         return "qrels"
-    if column(names, QUERY) and column(names, DOC):
+    if find_column(names, QUERY_COLUMNS) and find_column(names, DOC_COLUMNS):
         return "run"
-    return "documents" if column(names, DOC) or "title" in names else "topics"
+    return "documents" if find_column(names, DOC_COLUMNS) or "title" in names else "topics"
 
 
 def _kind_of_json(start: bytes) -> Guess:
@@ -192,11 +196,11 @@ def _kind_of_json(start: bytes) -> Guess:
         return Guess("run")
     if record and all(isinstance(value, dict) for value in record.values()):
         return _kind_of_nested(record)
-    if column(record, RETRIEVED):
+    if find_column(record, RETRIEVED):
         return Guess("run")
-    if column(record, RELEVANT):
+    if find_column(record, RELEVANT):
         return Guess("qrels")
-    if column(record, QUERY) and column(record, DOC):
+    if find_column(record, QUERY_COLUMNS) and find_column(record, DOC_COLUMNS):
         return Guess(_kind_of_columns(list(record)))
     text = max((len(value) for value in record.values() if isinstance(value, str)), default=0)
     return Guess("documents" if "title" in record or text > LONG_TEXT else "topics")

@@ -36,7 +36,7 @@ PathLike = str | os.PathLike[str]
 class Input:
     """A file being read, decompressed on the way; `head` may be looked at before reading.
 
-    A file is read once, from front to back: `blocks`, `lines`, `text` or `read`.
+    A file is read once, from front to back: `blocks`, `lines`, `decode_id` or `read`.
     """
 
     def __init__(self, path: PathLike, raw: _Raw | None = None) -> None:
@@ -65,7 +65,7 @@ class Input:
     @property
     def sha256(self) -> str | Callable[[], str]:
         """The digest of the file as it is on disk, compressed or not; of a file that stays, how to get it."""
-        return self._raw.finish() if self._raw.is_stream else partial(sha256_of, self.path, self._raw.signature)
+        return self._raw.finish() if self._raw.is_stream else partial(hash_file, self.path, self._raw.signature)
 
     @property
     def plain_size(self) -> int | None:
@@ -191,7 +191,7 @@ def display_name(path: PathLike) -> str:
     return stem if suffix.lower() in _SUFFIX and stem else name
 
 
-def expand(path: PathLike) -> list[str]:
+def expand_path(path: PathLike) -> list[str]:
     """The files that a file name, a folder or a glob pattern stands for, in order of name."""
     text = os.fspath(path)
     if text == "-" or os.path.isfile(text):
@@ -209,7 +209,7 @@ def expand(path: PathLike) -> list[str]:
 
 
 @contextmanager
-def writing(path: PathLike) -> Iterator[BinaryIO]:
+def open_output(path: PathLike) -> Iterator[BinaryIO]:
     """Write a file beside its place and put it there only when complete; `-` is standard output.
 
     The suffix chooses the compression, since there is no content to look at yet.
@@ -243,7 +243,7 @@ def writing(path: PathLike) -> Iterator[BinaryIO]:
         raise
 
 
-def without_compression(path: PathLike) -> str:
+def strip_compression_suffix(path: PathLike) -> str:
     """The name less a compression suffix, to read the format's own suffix from."""
     text = os.fspath(path)
     stem, suffix = os.path.splitext(text)
@@ -336,7 +336,7 @@ def _signature(file: BinaryIO) -> tuple[int, ...]:
     return (status.st_size, status.st_mtime_ns, status.st_ino) if stat.S_ISREG(status.st_mode) else ()
 
 
-def sha256_of(path: PathLike, signature: tuple[int, ...] | None = None) -> str:
+def hash_file(path: PathLike, signature: tuple[int, ...] | None = None) -> str:
     """The SHA-256 of a file; with a signature, of one that was read before and has not changed since."""
     import hashlib
 
@@ -413,10 +413,10 @@ def _decompressed(raw: _Raw, kind: str | None, name: str) -> BinaryIO:
         opened = _file_type(kind)
         return cast(BinaryIO, opened(fileobj=source) if kind == "gzip" else opened(source))
     if kind == "compress":
-        from cranfield.io.lzw import unpacked
+        from cranfield.io.lzw import decompress_lzw
 
         # as a whole: TREC's files are of some megabytes
-        return io.BytesIO(unpacked(b"".join(iter(partial(source.read, BLOCK), b"")), name))
+        return io.BytesIO(decompress_lzw(b"".join(iter(partial(source.read, BLOCK), b"")), name))
     if kind == "zstd":
         return cast(BinaryIO, io.BufferedReader(_Chunks(_unpacked_frames(source, _zstandard(name)))))
     return source

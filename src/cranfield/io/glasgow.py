@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from cranfield.base import pluralize
 from cranfield.data import Document, Topic
 from cranfield.errors import InputError
-from cranfield.io.beir import known_id, searchable, tidy
+from cranfield.io.beir import check_id, ensure_title, normalize_space
 from cranfield.io.files import Input
 from cranfield.io.parse_values import OnProblem
 from cranfield.io.rows import Note, QrelsRows
@@ -26,7 +26,7 @@ _LISA_REFS = re.compile(r"(\d+)\s+Relevant Refs?:?\s*")
 def read_npl_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
     """NPL's doc-text: an id, the text, and a slash on a line of its own."""
     for line, id, lines in _npl_records(source):
-        yield line, Document(known_id(id, "document", source.name, line), "\n".join(lines))
+        yield line, Document(check_id(id, "document", source.name, line), "\n".join(lines))
 
 
 def read_npl_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
@@ -198,11 +198,13 @@ def _lisa_document(id: str, lines: list[str]) -> Document:
     first = next((i for i, text in enumerate(lines) if text), 0)
     end = next((i for i in range(first, len(lines)) if not lines[i]), len(lines))
     text = "\n".join(line for line in lines[end:] if line)
-    return Document(id, text, tidy(" ".join(lines[first:end])))
+    return Document(id, text, normalize_space(" ".join(lines[first:end])))
 
 
 def _topic(id: str, lines: list[str], source: Input, line: int) -> Topic:
-    return searchable(Topic(known_id(id, "topic", source.name, line), tidy(" ".join(lines))), source.name, line)
+    return ensure_title(
+        Topic(check_id(id, "topic", source.name, line), normalize_space(" ".join(lines))), source.name, line
+    )
 
 
 def _text_lines(source: Input) -> Iterator[tuple[int, str]]:

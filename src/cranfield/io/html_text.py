@@ -9,7 +9,7 @@ from html import unescape
 from html.parser import HTMLParser
 
 from cranfield.base import Record
-from cranfield.io.beir import tidy
+from cranfield.io.beir import normalize_space
 
 ENCODINGS_NOTE = (
     "Pages are decoded as the charset they declare, else as UTF-8, else as Latin-1; the field encoding says which."
@@ -54,7 +54,7 @@ def read_page(data: bytes, content_type: str = "") -> Page:
         return Page("", _lines(text), encoding)
     parser = _TextParser()
     feed_html(parser, text)
-    return Page(tidy("".join(parser.title)), _lines("".join(parser.text)), encoding)
+    return Page(normalize_space("".join(parser.title)), _lines("".join(parser.text)), encoding)
 
 
 def feed_html(parser: HTMLParser, text: str) -> None:
@@ -135,7 +135,7 @@ def _cut_open_comment(text: str) -> str:
 
 
 def _lines(text: str) -> str:
-    lines = (tidy(line) for line in text.splitlines())
+    lines = (normalize_space(line) for line in text.splitlines())
     return "\n".join(line for line in lines if line)
 
 

@@ -13,39 +13,39 @@ from cranfield.base import encode_id, format_id, replace
 from cranfield.data import Qrels, Run
 from cranfield.errors import DuplicateError, InputError
 from cranfield.io.files import Input
-from cranfield.io.parse_values import OnProblem, any_grade, any_id, any_number
+from cranfield.io.parse_values import OnProblem, parse_grade, parse_id, parse_number
 from cranfield.io.rows import (
-    DOC,
-    GRADE,
+    DOC_COLUMNS,
+    GRADE_COLUMNS,
     METHOD,
     PROBABILITY,
-    QUERY,
-    RANK,
+    QUERY_COLUMNS,
+    RANK_COLUMNS,
     RELEVANT,
     RETRIEVED,
-    SCORE,
+    SCORE_COLUMNS,
     STRATUM,
     SUBGROUP,
     SUBTOPIC,
     Note,
     QrelsRows,
     RunRows,
-    column,
-    normal,
+    find_column,
+    get_required,
+    normalize_column,
     scores_from_ranks,
-    wanted,
 )
-from cranfield.io.trec import descending, number
+from cranfield.io.trec import descending_key, format_number
 
 T = TypeVar("T")
 Records = Iterator[tuple[int, Mapping[str, Any]]]
 _EXTRA = {"stratum": STRATUM, "subgroup": SUBGROUP, "method": METHOD, "probability": PROBABILITY}
-_USED_IN_RUNS = (QUERY, DOC, SCORE, RANK)
-_USED_IN_QRELS = (QUERY, DOC, GRADE, SUBTOPIC, *_EXTRA.values())
+_USED_IN_RUNS = (QUERY_COLUMNS, DOC_COLUMNS, SCORE_COLUMNS, RANK_COLUMNS)
+_USED_IN_QRELS = (QUERY_COLUMNS, DOC_COLUMNS, GRADE_COLUMNS, SUBTOPIC, *_EXTRA.values())
 _MOST = 10**18  # ranks are kept as 64-bit integers
 
 
-class Pairs(list[tuple[str, Any]]):
+class JsonObject(list[tuple[str, Any]]):
     """A JSON object as it stood in the file, repeated keys included."""
 
     def record(self) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def parse_json(data: bytes | str) -> Any:
     """JSON with objects as Pairs; what is not plain JSON is an InputError that says where."""
     try:
         content = data.decode("utf-8", "surrogateescape") if isinstance(data, bytes) else data
-        return json.loads(content, object_pairs_hook=Pairs)
+        return json.loads(content, object_pairs_hook=JsonObject)
     except json.JSONDecodeError as error:
         raise InputError(f"not JSON: {error.msg}, column {error.colno}.", None, error.lineno) from None
     except (ValueError, RecursionError) as error:
@@ -74,8 +74,10 @@ def read_json_run(source: Input, problem: OnProblem) -> RunRows:
     text = source.read().decode("utf-8", "surrogateescape")
     content, keys = _parsed(text, source), _Keys(text)
     rows = RunRows(ranks=None)
-    if not isinstance(content, Pairs):
-        return without_lines(read_records(_array(content, source), source.name, by_record(problem), "record"))
+    if not isinstance(content, JsonObject):
+        return drop_note_lines(
+            read_run_records(_array(content, source), source.name, report_by_record(problem), "record")
+        )
     for query, docs in _entries(content, source, problem):
         rows.empty.append(query)
         for doc, score in docs:
@@ -90,8 +92,8 @@ def read_json_qrels(source: Input, problem: OnProblem, words: Mapping[str, float
     text = source.read().decode("utf-8", "surrogateescape")
     content, keys = _parsed(text, source), _Keys(text)
     rows = QrelsRows()
-    if not isinstance(content, Pairs):
-        return judged_records(_array(content, source), source.name, by_record(problem), words, "record")
+    if not isinstance(content, JsonObject):
+        return read_qrels_records(_array(content, source), source.name, report_by_record(problem), words, "record")
     for query, docs in _entries(content, source, problem):
         rows.empty.append(query)
         for doc, value in docs:
@@ -104,12 +106,12 @@ def read_json_qrels(source: Input, problem: OnProblem, words: Mapping[str, float
 
 def read_jsonl_run(source: Input, problem: OnProblem) -> RunRows:
     """One record a line with query, doc and score (or rank)."""
-    return read_records(_records(source, problem), source.name, problem)
+    return read_run_records(_records(source, problem), source.name, problem)
 
 
 def read_jsonl_qrels(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
     """One record a line with query, doc and grade."""
-    return judged_records(_records(source, problem), source.name, problem, words)
+    return read_qrels_records(_records(source, problem), source.name, problem, words)
 
 
 def read_rag_run(source: Input, problem: OnProblem) -> RunRows:
@@ -129,7 +131,7 @@ def _retrieved_records(records: Records, file: str | None, problem: OnProblem, u
         if read is None:
             continue
         query, docs = read
-        rows.left_out |= _unused(tuple(record), (QUERY, RETRIEVED))
+        rows.left_out |= _unused(tuple(record), (QUERY_COLUMNS, RETRIEVED))
         rows.empty.append(query)
         scores = scores_from_ranks(range(1, len(docs) + 1))
         for rank, ((doc, own), score) in enumerate(zip(docs, scores, strict=True), 1):
@@ -146,7 +148,7 @@ def _relevant_records(
         if read is None:
             continue
         query, docs = read
-        rows.left_out |= _unused(tuple(record), (QUERY, RELEVANT))
+        rows.left_out |= _unused(tuple(record), (QUERY_COLUMNS, RELEVANT))
         rows.empty.append(query)
         for doc, value in docs:
             rows.add(query, doc, value, line)
@@ -173,25 +175,25 @@ def _once(
         return None
 
 
-def read_records(records: Records, file: str | None, problem: OnProblem, unit: str = "line") -> RunRows:
+def read_run_records(records: Records, file: str | None, problem: OnProblem, unit: str = "line") -> RunRows:
     """Records with query, doc and score; where there is no score, the rank becomes one. Or RAG-style records."""
     first, records = _peeked(records)
-    if column(first, RETRIEVED) is not None and column(first, DOC) is None:
+    if find_column(first, RETRIEVED) is not None and find_column(first, DOC_COLUMNS) is None:
         return _retrieved_records(records, file, problem, unit)
     rows, ranks = RunRows(), []
     for line, record in records:
         try:
-            ranked = column(record, SCORE) is None
-            query = any_id(wanted(record, QUERY, "query"), "query")
-            doc = any_id(wanted(record, DOC, "document"), "document")
+            ranked = find_column(record, SCORE_COLUMNS) is None
+            query = parse_id(get_required(record, QUERY_COLUMNS, "query"), "query")
+            doc = parse_id(get_required(record, DOC_COLUMNS, "document"), "document")
             rank = _required_rank(record) if ranked else _own_rank(record)
-            score = 0.0 if ranked else any_number(wanted(record, SCORE, "score"), "score")
+            score = 0.0 if ranked else parse_number(get_required(record, SCORE_COLUMNS, "score"), "score")
         except InputError as error:
             problem(InputError(error.message, file, line))
             continue
         ranks.append(rank if ranked else None)
         rows.left_out |= _unused(tuple(record), _USED_IN_RUNS)
-        name = column(record, RANK)
+        name = find_column(record, RANK_COLUMNS)
         if rank is None and rows.ranks is not None and name is not None:
             rows.odd_rank = line, str(record[name])
             message = f"the rank column is not used: query {format_id(query)}, document {format_id(doc)} has none."
@@ -205,7 +207,7 @@ def read_records(records: Records, file: str | None, problem: OnProblem, unit: s
     return rows
 
 
-def judged_records(
+def read_qrels_records(
     records: Records,
     file: str | None,
     problem: OnProblem,
@@ -214,15 +216,15 @@ def judged_records(
 ) -> QrelsRows:
     """Records with query, doc and grade, and a subtopic if they have one. Or RAG-style records."""
     first, records = _peeked(records)
-    if column(first, RELEVANT) is not None and column(first, DOC) is None:
+    if find_column(first, RELEVANT) is not None and find_column(first, DOC_COLUMNS) is None:
         return _relevant_records(records, file, problem, words, unit)
     rows = QrelsRows()
     for line, record in records:
         try:
-            query = any_id(wanted(record, QUERY, "query"), "query")
-            doc = any_id(wanted(record, DOC, "document"), "document")
-            value = any_grade(_grade(record), words)
-            subtopic, extra = column(record, SUBTOPIC), _extra(record)
+            query = parse_id(get_required(record, QUERY_COLUMNS, "query"), "query")
+            doc = parse_id(get_required(record, DOC_COLUMNS, "document"), "document")
+            value = parse_grade(_grade(record), words)
+            subtopic, extra = find_column(record, SUBTOPIC), _extra(record)
             if rows.docs and extra.keys() != rows.extra.keys():
                 raise InputError(f"some records have {', '.join({**extra, **rows.extra})} and some do not.")
             rows.add(query, doc, value, line, "0" if subtopic is None else _subtopic(record[subtopic]), **extra)
@@ -232,12 +234,12 @@ def judged_records(
     return rows
 
 
-def about(query: str, doc: str, error: InputError) -> InputError:
+def name_pair(query: str, doc: str, error: InputError) -> InputError:
     """The error with query and document named, where there is no line to name."""
     return InputError(f"query {format_id(query):.80}, document {format_id(doc):.80}: {error.message}")
 
 
-def by_record(problem: OnProblem) -> OnProblem:
+def report_by_record(problem: OnProblem) -> OnProblem:
     """For files without lines: the number of a problem is that of a record."""
 
     def report(error: InputError) -> None:
@@ -247,7 +249,7 @@ def by_record(problem: OnProblem) -> OnProblem:
     return report
 
 
-def without_lines(rows: RunRows) -> RunRows:
+def drop_note_lines(rows: RunRows) -> RunRows:
     """The rows, with notes that name no line: what was counted were records."""
     rows.notes = [replace(note, line=None) for note in rows.notes]
     return rows
@@ -276,7 +278,7 @@ def write_rag_run(run: Run, out: BinaryIO) -> None:
         rows = run.rows_of(i)
         scores, docs = run.scores[rows].tolist(), run.docs[rows].tolist()
         # ties as trec_eval breaks them, since the order is all that is kept
-        order = sorted(range(len(docs)), key=lambda j: (-scores[j], descending(docs[j])))
+        order = sorted(range(len(docs)), key=lambda j: (-scores[j], descending_key(docs[j])))
         _write_json({"query_id": query, "retrieved_ids": [docs[j] for j in order]}, out)
 
 
@@ -316,16 +318,16 @@ def _array(content: Any, source: Input) -> Iterator[tuple[int, Mapping[str, Any]
 
 def _scored_pair(query: str, doc: str, score: Any) -> tuple[str, float]:
     try:
-        return any_id(doc, "document"), any_number(score, "score")
+        return parse_id(doc, "document"), parse_number(score, "score")
     except InputError as error:
-        raise about(query, doc, error) from None
+        raise name_pair(query, doc, error) from None
 
 
 def _graded_pair(query: str, doc: str, grade: Any, words: Mapping[str, float]) -> tuple[str, float]:
     try:
-        return any_id(doc, "document"), any_grade(grade, words)
+        return parse_id(doc, "document"), parse_grade(grade, words)
     except InputError as error:
-        raise about(query, doc, error) from None
+        raise name_pair(query, doc, error) from None
 
 
 def _parsed_record(content: bytes) -> Mapping[str, Any]:
@@ -333,22 +335,22 @@ def _parsed_record(content: bytes) -> Mapping[str, Any]:
 
 
 def _record(entry: Any) -> Mapping[str, Any]:
-    if not isinstance(entry, Pairs):
+    if not isinstance(entry, JsonObject):
         raise InputError(f"expected a JSON object, found {type(entry).__name__}.")
     return entry.record()
 
 
-def _entries(content: Pairs, source: Input, problem: OnProblem) -> Iterator[tuple[str, Pairs]]:
+def _entries(content: JsonObject, source: Input, problem: OnProblem) -> Iterator[tuple[str, JsonObject]]:
     seen = set[str]()
     for key, docs in content:
-        query = _attempt(partial(any_id, key, "query"), source, None, problem)
+        query = _attempt(partial(parse_id, key, "query"), source, None, problem)
         if query is None:
             continue
         if query in seen:
             problem(DuplicateError(f"the key {format_id(query)} occurs twice. Merge the two.", source.name))
             continue
         seen.add(query)
-        if isinstance(docs, Pairs):
+        if isinstance(docs, JsonObject):
             yield query, docs
         else:
             found = type(docs).__name__
@@ -404,15 +406,15 @@ def _peeked(records: Records) -> tuple[Mapping[str, Any], Records]:
 @lru_cache(maxsize=1024)  # records of a file share their names
 def _unused(names: tuple[str, ...], used: tuple[tuple[str, ...], ...]) -> dict[str, None]:
     """The names that stand for nothing that is used."""
-    taken = {column(names, aliases) for aliases in used}
+    taken = {find_column(names, aliases) for aliases in used}
     return {name: None for name in names if name not in taken}
 
 
 def _retrieved(record: Mapping[str, Any]) -> tuple[str, list[tuple[str, float | None]]]:
-    query = any_id(wanted(record, QUERY, "query"), "query")
-    entries = _plain(wanted(record, RETRIEVED, "list of retrieved ids"))
-    if isinstance(entries, Pairs):
-        return query, [(any_id(doc, "document"), any_number(score, "score")) for doc, score in entries]
+    query = parse_id(get_required(record, QUERY_COLUMNS, "query"), "query")
+    entries = _plain(get_required(record, RETRIEVED, "list of retrieved ids"))
+    if isinstance(entries, JsonObject):
+        return query, [(parse_id(doc, "document"), parse_number(score, "score")) for doc, score in entries]
     if not isinstance(entries, list):
         raise InputError(f"query {format_id(query)}: expected a list of retrieved ids.")
     docs = [_scored(_plain(entry)) for entry in entries]
@@ -423,36 +425,36 @@ def _retrieved(record: Mapping[str, Any]) -> tuple[str, list[tuple[str, float | 
 
 def _scored(entry: Any) -> tuple[str, float | None]:
     """A retrieved document: an id, or an object with id and maybe score."""
-    if not isinstance(entry, Pairs):
-        return any_id(entry, "document"), None
+    if not isinstance(entry, JsonObject):
+        return parse_id(entry, "document"), None
     record = entry.record()
-    score = column(record, SCORE)
-    doc = any_id(wanted(record, (*DOC, "id", "_id"), "document"), "document")
-    return doc, None if score is None else any_number(record[score], "score")
+    score = find_column(record, SCORE_COLUMNS)
+    doc = parse_id(get_required(record, (*DOC_COLUMNS, "id", "_id"), "document"), "document")
+    return doc, None if score is None else parse_number(record[score], "score")
 
 
 def _plain(entries: Any) -> Any:
     """A list or an object as JSON has it, from whatever stands for one in memory."""
     if isinstance(entries, Mapping):
-        return Pairs(entries.items())
+        return JsonObject(entries.items())
     if isinstance(entries, tuple | set):
         return list(entries)
     return entries.tolist() if hasattr(entries, "tolist") else entries
 
 
 def _relevant(record: Mapping[str, Any], words: Mapping[str, float]) -> tuple[str, list[tuple[str, float]]]:
-    query = any_id(wanted(record, QUERY, "query"), "query")
-    entries = _plain(wanted(record, RELEVANT, "list of relevant ids"))
-    if isinstance(entries, Pairs):
-        return query, [(any_id(doc, "document"), any_grade(value, words)) for doc, value in entries]
+    query = parse_id(get_required(record, QUERY_COLUMNS, "query"), "query")
+    entries = _plain(get_required(record, RELEVANT, "list of relevant ids"))
+    if isinstance(entries, JsonObject):
+        return query, [(parse_id(doc, "document"), parse_grade(value, words)) for doc, value in entries]
     if not isinstance(entries, list):
         raise InputError(f"query {format_id(query)}: expected a list of relevant ids.")
-    return query, [(any_id(doc, "document"), 1.0) for doc in entries]
+    return query, [(parse_id(doc, "document"), 1.0) for doc in entries]
 
 
 def _required_rank(record: Mapping[str, Any]) -> int:
-    value = wanted(record, RANK, "score or rank")
-    rank = any_number(value, "rank")
+    value = get_required(record, RANK_COLUMNS, "score or rank")
+    rank = parse_number(value, "rank")
     if not (rank.is_integer() and 0 <= rank < _MOST):
         raise InputError(f"rank {value!r:.40} is not a whole number from 0.")
     return int(rank)
@@ -460,9 +462,9 @@ def _required_rank(record: Mapping[str, Any]) -> int:
 
 def _own_rank(record: Mapping[str, Any]) -> int | None:
     """The rank beside a score, used only on request, so that an unusable one is no error."""
-    name = column(record, RANK)
+    name = find_column(record, RANK_COLUMNS)
     try:
-        rank = 0.5 if name is None else any_number(record[name], "rank")
+        rank = 0.5 if name is None else parse_number(record[name], "rank")
     except InputError:
         return None
     return int(rank) if rank.is_integer() and abs(rank) < _MOST else None
@@ -470,23 +472,23 @@ def _own_rank(record: Mapping[str, Any]) -> int | None:
 
 def _extra(record: Mapping[str, Any]) -> dict[str, str]:
     """The columns that only sampled judgments and preferences have."""
-    names = {key: column(record, aliases) for key, aliases in _EXTRA.items()}
+    names = {key: find_column(record, aliases) for key, aliases in _EXTRA.items()}
     if names["probability"] is None:
         names["method"] = None  # by itself it is somebody else's column
     return {key: _value(record[name]) for key, name in names.items() if name is not None}
 
 
 def _value(value: Any) -> str:
-    return value if isinstance(value, str) else number(any_number(value, "value")).decode()
+    return value if isinstance(value, str) else format_number(parse_number(value, "value")).decode()
 
 
 def _grade(record: Mapping[str, Any]) -> Any:
     """BEIR calls the grade a score; beside a rank it is one."""
-    name, rank = column(record, GRADE), column(record, RANK)
-    if name is not None and normal(name) == "score" and rank is not None:
+    name, rank = find_column(record, GRADE_COLUMNS), find_column(record, RANK_COLUMNS)
+    if name is not None and normalize_column(name) == "score" and rank is not None:
         raise InputError(f"{name!r} beside {rank!r} looks like a run, expected qrels with a grade.")
-    return wanted(record, GRADE, "grade")
+    return get_required(record, GRADE_COLUMNS, "grade")
 
 
 def _subtopic(value: Any) -> str:
-    return "0" if value is None or value == "" else any_id(value, "subtopic")
+    return "0" if value is None or value == "" else parse_id(value, "subtopic")

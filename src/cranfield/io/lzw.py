@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from cranfield.errors import InputError
 
-MAGIC = b"\x1f\x9d"
+LZW_MAGIC = b"\x1f\x9d"
 _CLEAR = 256
 _FEWEST_BITS, _MOST_BITS = 9, 16
 
 
-def unpacked(data: bytes, file: str = "input") -> bytes:
+def decompress_lzw(data: bytes, file: str = "input") -> bytes:
     """What `compress` packed.
 
-    >>> unpacked(bytes.fromhex("1f9d9061c48c1103"))
+    >>> decompress_lzw(bytes.fromhex("1f9d9061c48c1103"))
     b'abcb'
     """
     blocks, most = _settings(data, file)
@@ -48,7 +48,7 @@ def unpacked(data: bytes, file: str = "input") -> bytes:
 
 def _settings(data: bytes, file: str) -> tuple[bool, int]:
     """Whether the table of codes may be cleared, and how many bits a code has at most."""
-    if not data.startswith(MAGIC) or len(data) < 3:
+    if not data.startswith(LZW_MAGIC) or len(data) < 3:
         raise InputError("the file is not packed by compress, or cut off.", file)
     most = data[2] & 0x1F
     # with 9, versions of compress disagree on what follows when the table is full

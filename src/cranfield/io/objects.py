@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.base import GRADE_WORDS, OnDuplicate, format_id
 from cranfield.data import Qrels, Run
 from cranfield.errors import InputError
-from cranfield.io.parse_values import any_grade, any_id, any_number, stop
+from cranfield.io.parse_values import parse_grade, parse_id, parse_number, raise_problem
 from cranfield.io.rows import QrelsRows, RunRows
 from cranfield.io.runs_qrels import read_qrels, read_run
 
@@ -35,9 +35,9 @@ def as_run(source: Any, *, name: str | None = None, on_duplicate: OnDuplicate = 
         rows = _nested_run(source)
     else:
         records = _records(source, "scoreddocs_iter", ("query", "doc", "score"))
-        from cranfield.io.json_rows import read_records, without_lines
+        from cranfield.io.json_rows import drop_note_lines, read_run_records
 
-        rows = without_lines(read_records(records, None, stop, "record"))
+        rows = drop_note_lines(read_run_records(records, None, raise_problem, "record"))
     return rows.run(name or "run", None, on_duplicate)
 
 
@@ -55,9 +55,9 @@ def as_qrels(source: Any, *, name: str = "qrels", on_duplicate: OnDuplicate = "e
         rows = _nested_qrels(source)
     else:
         records = _records(source, "qrels_iter", ("query", "doc", "grade"))
-        from cranfield.io.json_rows import judged_records
+        from cranfield.io.json_rows import read_qrels_records
 
-        rows = judged_records(records, None, stop, GRADE_WORDS, "record")
+        rows = read_qrels_records(records, None, raise_problem, GRADE_WORDS, "record")
     return rows.qrels(name, None, on_duplicate)
 
 
@@ -109,10 +109,10 @@ def is_nested(source: Any) -> bool:
 
 def _nested_run(source: Mapping[Any, Mapping[Any, Any]]) -> RunRows:
     rows = RunRows(ranks=None)
-    rows.empty.extend(any_id(query, "query") for query in source)
+    rows.empty.extend(parse_id(query, "query") for query in source)
     for query, doc, score in _pairs(source):
         try:
-            rows.add(query, doc, any_number(score, "score"), len(rows.docs) + 1)
+            rows.add(query, doc, parse_number(score, "score"), len(rows.docs) + 1)
         except InputError as error:
             raise _about(query, doc, error) from None
     return rows
@@ -120,10 +120,10 @@ def _nested_run(source: Mapping[Any, Mapping[Any, Any]]) -> RunRows:
 
 def _nested_qrels(source: Mapping[Any, Mapping[Any, Any]]) -> QrelsRows:
     rows = QrelsRows()
-    rows.empty.extend(any_id(query, "query") for query in source)
+    rows.empty.extend(parse_id(query, "query") for query in source)
     for query, doc, grade in _pairs(source):
         try:
-            rows.add(query, doc, any_grade(grade, GRADE_WORDS), len(rows.docs) + 1)
+            rows.add(query, doc, parse_grade(grade, GRADE_WORDS), len(rows.docs) + 1)
         except InputError as error:
             raise _about(query, doc, error) from None
     return rows
@@ -131,26 +131,26 @@ def _nested_qrels(source: Mapping[Any, Mapping[Any, Any]]) -> QrelsRows:
 
 def _pairs(source: Mapping[Any, Mapping[Any, Any]]) -> Iterator[tuple[str, str, Any]]:
     for key, docs in source.items():
-        query = any_id(key, "query")
+        query = parse_id(key, "query")
         for doc, value in docs.items():
             try:
-                yield query, any_id(doc, "document"), value
+                yield query, parse_id(doc, "document"), value
             except InputError as error:
                 raise InputError(f"query {format_id(query):.80}: {error.message}") from None
 
 
 def _about(query: str, doc: str, error: InputError) -> InputError:
-    from cranfield.io.json_rows import about
+    from cranfield.io.json_rows import name_pair
 
-    return about(query, doc, error)
+    return name_pair(query, doc, error)
 
 
 def _records(source: Any, iterator: str, names: tuple[str, ...]) -> Records:
     if hasattr(source, iterator):  # an ir_datasets dataset
         source = getattr(source, iterator)()
-    from cranfield.io.tabular import frame_records
+    from cranfield.io.tabular import read_frame
 
-    framed = frame_records(source)
+    framed = read_frame(source)
     if framed is not None:
         return framed
     if isinstance(source, (bytes, Mapping)) or not isinstance(source, Iterable):

@@ -20,12 +20,14 @@ _DECIMAL = re.compile(rb"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _WHOLE = re.compile(rb"[+-]?[0-9]{1,18}")
 
 
-def stop(problem: InputError) -> None:
+def raise_problem(problem: InputError) -> None:
     """What to do about a problem, unless one collects them: raise it."""
     raise problem
 
 
-def each(records: Iterable[tuple[int, R]], made: Callable[[int, R], T], problem: OnProblem) -> Iterator[tuple[int, T]]:
+def read_each(
+    records: Iterable[tuple[int, R]], made: Callable[[int, R], T], problem: OnProblem
+) -> Iterator[tuple[int, T]]:
     """What is made of each numbered record, with its line; a record that cannot be used is a problem."""
     for line, record in records:
         try:
@@ -36,18 +38,18 @@ def each(records: Iterable[tuple[int, R]], made: Callable[[int, R], T], problem:
         yield line, value
 
 
-def decimal(token: bytes, what: str) -> float:
+def parse_decimal(token: bytes, what: str) -> float:
     """A decimal number, correctly rounded; hex, nan, inf, underscores and overflow are errors.
 
-    >>> decimal(b"+1.5e-3", "score")
+    >>> parse_decimal(b"+1.5e-3", "score")
     0.0015
     """
     if not _DECIMAL.fullmatch(token):
-        raise InputError(f"{what} {format_id(text(token))} is not a decimal number.")
-    return _finite(float(token), text(token), what)
+        raise InputError(f"{what} {format_id(decode_id(token))} is not a decimal number.")
+    return _finite(float(token), decode_id(token), what)
 
 
-def decimals(tokens: Sequence[bytes]) -> list[float] | None:
+def parse_decimals(tokens: Sequence[bytes]) -> list[float] | None:
     """All of a column at once, or None when some token needs a closer look."""
     try:
         values = list(map(float, tokens))
@@ -59,45 +61,45 @@ def decimals(tokens: Sequence[bytes]) -> list[float] | None:
     return values
 
 
-def whole(token: bytes) -> int | None:
+def parse_integer(token: bytes) -> int | None:
     """A whole number of at most 18 digits, or None."""
     return int(token) if _WHOLE.fullmatch(token) else None
 
 
-def text(token: bytes) -> str:
+def decode_id(token: bytes) -> str:
     """An id, byte-exact: what is not UTF-8 becomes surrogate escapes."""
     return token.decode("utf-8", "surrogateescape")
 
 
-def grade(token: bytes, words: Mapping[str, float]) -> float:
+def parse_grade_token(token: bytes, words: Mapping[str, float]) -> float:
     """A grade: a decimal number or one of the words.
 
-    >>> grade(b"Excellent", {"excellent": 3.0})
+    >>> parse_grade_token(b"Excellent", {"excellent": 3.0})
     3.0
     """
     if _DECIMAL.fullmatch(token):
-        return _finite(float(token), text(token), "grade")
+        return _finite(float(token), decode_id(token), "grade")
     try:
-        return float(words[text(token).lower()])
+        return float(words[decode_id(token).lower()])
     except KeyError:
         known = ", ".join(words)
         raise InputError(
-            f"grade {format_id(text(token))} is neither a decimal number nor one of the words {known} "
+            f"grade {format_id(decode_id(token))} is neither a decimal number nor one of the words {known} "
             "(--grade-words says what others stand for)."
         ) from None
 
 
-def any_id(value: Any, what: str) -> str:
+def parse_id(value: Any, what: str) -> str:
     """An id out of an object: a string, or a whole number written out."""
     if isinstance(value, bytes):
-        value = text(value)
+        value = decode_id(value)
     if isinstance(value, (int, np.integer)) and not isinstance(value, (bool, np.bool_)):
         return _digits(value, what)
     if not isinstance(value, str):
         raise InputError(f"{what} id {value!r:.80} is a {type(value).__name__}, expected text.")
     try:
         # through bytes, so that two spellings of the same bytes are one id
-        name = text(value.encode("utf-8", "surrogateescape"))
+        name = decode_id(value.encode("utf-8", "surrogateescape"))
     except UnicodeEncodeError:
         raise InputError(f"{what} id {format_id(value):.80} is not valid Unicode.") from None
     if not name:
@@ -107,10 +109,10 @@ def any_id(value: Any, what: str) -> str:
     return name
 
 
-def any_number(value: Any, what: str) -> float:
+def parse_number(value: Any, what: str) -> float:
     """A finite number out of an object; text must be decimal."""
     if isinstance(value, str):
-        return decimal(value.strip().encode("utf-8", "surrogatepass"), what)
+        return parse_decimal(value.strip().encode("utf-8", "surrogatepass"), what)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, float, np.integer, np.floating)):
         raise InputError(f"{what} {value!r:.80} is a {type(value).__name__}, expected a number.")
     try:
@@ -119,11 +121,11 @@ def any_number(value: Any, what: str) -> float:
         raise InputError(f"{what} of hundreds of digits does not fit a double.") from None
 
 
-def any_grade(value: Any, words: Mapping[str, float]) -> float:
+def parse_grade(value: Any, words: Mapping[str, float]) -> float:
     """A grade out of an object: a number or one of the words."""
     if isinstance(value, str):
-        return grade(value.strip().encode("utf-8", "surrogatepass"), words)
-    return any_number(value, "grade")
+        return parse_grade_token(value.strip().encode("utf-8", "surrogatepass"), words)
+    return parse_number(value, "grade")
 
 
 def _finite(number: float, source: object, what: str) -> float:

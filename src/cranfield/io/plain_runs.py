@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.io.files import Input, PathLike
-from cranfield.io.runs_qrels import run_format_of
+from cranfield.io.runs_qrels import find_run_format
 
 Bytes = Any  # an array of uint8
 WIDTH = 6  # query Q0 doc rank score tag
@@ -36,25 +36,25 @@ class PlainRun(Record, eq=False):
     def arranged(self, rows: Ints) -> tuple[Bytes, Ints]:
         """The ids of some lines, one behind the other, and their lengths."""
         lengths = self.lengths[rows]
-        return gathered(self.docs, (np.cumsum(self.lengths) - self.lengths)[rows], lengths), lengths
+        return gather_bytes(self.docs, (np.cumsum(self.lengths) - self.lengths)[rows], lengths), lengths
 
 
 def read_plain_run(path: PathLike, format: str | None = None) -> PlainRun | None:
     """A run in a file, if it is a plain one."""
     with Input(path) as source:
-        if run_format_of(source, format).format != "trec":
+        if find_run_format(source, format).format != "trec":
             return None
         # a megabyte at a time stays in the processor's cache
         return _put_together(_part(block) for _, block in source.blocks())
 
 
-def plain_run(text: bytes) -> PlainRun | None:
+def parse_plain_run(text: bytes) -> PlainRun | None:
     """A run, if it is a plain one.
 
-    >>> run = plain_run(b"1 Q0 d7 1 0.9 me\\n1 Q0 d12 2 0.8 me\\n2 Q0 d7 1 5 me\\n")
+    >>> run = parse_plain_run(b"1 Q0 d7 1 0.9 me\\n1 Q0 d12 2 0.8 me\\n2 Q0 d7 1 5 me\\n")
     >>> run.queries, run.starts.tolist(), run.docs.tobytes(), run.scores.tolist()
     (('1', '2'), [0, 2, 3], b'd7d12d7', [0.9, 0.8, 5.0])
-    >>> plain_run(b"1 Q0 d7 1 high me\\n") is None
+    >>> parse_plain_run(b"1 Q0 d7 1 high me\\n") is None
     True
     """
     return _put_together([_part(text)] if text else [])
@@ -97,15 +97,15 @@ def _part(text: bytes) -> PlainRun | None:
     first = _first_lines(content, begin[:, 0], end[:, 0] - begin[:, 0])
     queries = tuple(_text(content, begin[row, 0], end[row, 0]) for row in first.tolist())
     lengths = end[:, 2] - begin[:, 2]
-    docs = gathered(content, begin[:, 2], lengths)
+    docs = gather_bytes(content, begin[:, 2], lengths)
     tag = _text(content, begin[0, 5], end[0, 5])
     return PlainRun(queries, np.append(first, len(scores)), docs, lengths, scores, tag)
 
 
-def gathered(content: Bytes, begin: Ints, lengths: Ints) -> Bytes:
+def gather_bytes(content: Bytes, begin: Ints, lengths: Ints) -> Bytes:
     """Stretches of some bytes, one behind the other.
 
-    >>> gathered(np.frombuffer(b"abcdef", np.uint8), np.array([4, 0]), np.array([2, 1])).tobytes()
+    >>> gather_bytes(np.frombuffer(b"abcdef", np.uint8), np.array([4, 0]), np.array([2, 1])).tobytes()
     b'efa'
     """
     ends = np.cumsum(lengths)
@@ -132,7 +132,7 @@ def _columns(content: Bytes) -> tuple[Ints, Ints] | None:
 
 def _decimals(content: Bytes, begin: Ints, lengths: Ints) -> Floats | None:
     """Decimal numbers, correctly rounded; None if something else is among them."""
-    words = gathered(content, begin, lengths + 1)  # each with the white space behind it
+    words = gather_bytes(content, begin, lengths + 1)  # each with the white space behind it
     if not _IN_DECIMALS[words].all():
         return None
     try:
@@ -144,7 +144,7 @@ def _decimals(content: Bytes, begin: Ints, lengths: Ints) -> Floats | None:
 
 def _first_lines(content: Bytes, begin: Ints, lengths: Ints) -> Ints:
     """The lines whose first word is another one than that of the line before."""
-    words = gathered(content, begin, lengths)
+    words = gather_bytes(content, begin, lengths)
     at = np.cumsum(lengths) - lengths
     before = np.concatenate((lengths[:1], lengths[:-1]))
     # where lengths are the same, each letter is compared with the one that stands so many places before

@@ -15,9 +15,9 @@ from cranfield.data import Ints, Origin, Qrels, Run
 from cranfield.errors import InputError
 
 # the most specific name first: a PyTerrier frame has both `qid` and `query`, the latter being the text
-QUERY = ("query_id", "queryid", "qid", "q_id", "topic_id", "topicid", "topic", "query")
+QUERY_COLUMNS = ("query_id", "queryid", "qid", "q_id", "topic_id", "topicid", "topic", "query")
 # and `docno`, which the judgments name, beside `docid`, a number of its own
-DOC = (
+DOC_COLUMNS = (
     "docno",
     "doc_no",
     "doc_id",
@@ -30,9 +30,9 @@ DOC = (
     "doc",
     "document",
 )
-SCORE = ("score", "sim", "similarity", "relevance_score", "retrieval_score")
-RANK = ("rank", "position")
-GRADE = ("grade", "relevance", "rel", "relevance_grade", "label", "judgment", "judgement", "score")
+SCORE_COLUMNS = ("score", "sim", "similarity", "relevance_score", "retrieval_score")
+RANK_COLUMNS = ("rank", "position")
+GRADE_COLUMNS = ("grade", "relevance", "rel", "relevance_grade", "label", "judgment", "judgement", "score")
 STRATUM = ("stratum",)
 SUBGROUP = ("subgroup",)
 METHOD = ("method",)
@@ -57,13 +57,13 @@ class Note(Record):
     count: int = 1
 
     def __str__(self) -> str:
-        return placed(self.message, self.count, None if self.line is None else f"line {self.line}")
+        return add_place(self.message, self.count, None if self.line is None else f"line {self.line}")
 
 
-def placed(message: str, count: int, place: str | None) -> str:
+def add_place(message: str, count: int, place: str | None) -> str:
     """A message with the place it is about, or that of the first of several.
 
-    >>> placed("2 lines with words after the tag.", 2, "line 7")
+    >>> add_place("2 lines with words after the tag.", 2, "line 7")
     '2 lines with words after the tag. First in line 7.'
     """
     if place is None:
@@ -151,10 +151,10 @@ class QrelsRows:
         )
 
 
-def column(names: Iterable[str], aliases: Sequence[str]) -> str | None:
+def find_column(names: Iterable[str], aliases: Sequence[str]) -> str | None:
     """The name among `names` that stands for an idea, the most specific alias first.
 
-    >>> column(["query", "qid", "docno"], QUERY)
+    >>> find_column(["query", "qid", "docno"], QUERY)
     'qid'
     """
     return _column(tuple(names), tuple(aliases))
@@ -162,17 +162,17 @@ def column(names: Iterable[str], aliases: Sequence[str]) -> str | None:
 
 @lru_cache(maxsize=1024)  # records of a file share their names
 def _column(names: tuple[str, ...], aliases: tuple[str, ...]) -> str | None:
-    by_alias = {normal(name): name for name in reversed(names) if isinstance(name, str)}
+    by_alias = {normalize_column(name): name for name in reversed(names) if isinstance(name, str)}
     return next((by_alias[alias] for alias in aliases if alias in by_alias), None)
 
 
-def normal(name: str) -> str:
+def normalize_column(name: str) -> str:
     return re.sub(r"[\s\-.]+", "_", name.strip().lower())
 
 
-def wanted(record: Mapping[str, Any], aliases: Sequence[str], what: str) -> Any:
+def get_required(record: Mapping[str, Any], aliases: Sequence[str], what: str) -> Any:
     """The value a record has for an idea, or an error that lists what it has."""
-    name = column(record, aliases)
+    name = find_column(record, aliases)
     if name is None:
         found = ", ".join(map(str, record)) or "nothing"
         raise InputError(f"no {what} (looked for {', '.join(aliases)}; found {found:.200}).")

@@ -13,9 +13,9 @@ from cranfield.base import GRADE_WORDS, QRELS_FORMATS, RUN_FORMATS, OnDuplicate,
 from cranfield.data import LazyQrels, Origin, Qrels, Run
 from cranfield.errors import FormatError, InputError
 from cranfield.io import trec
-from cranfield.io.detect_format import AS_ASKED, Recognised, recognise_qrels, recognise_run
-from cranfield.io.files import Input, PathLike, display_name, without_compression, writing
-from cranfield.io.parse_values import OnProblem, stop
+from cranfield.io.detect_format import AS_REQUESTED, DetectedFormat, detect_qrels_format, detect_run_format
+from cranfield.io.files import Input, PathLike, display_name, open_output, strip_compression_suffix
+from cranfield.io.parse_values import OnProblem, raise_problem
 from cranfield.io.rows import QrelsRows, RunRows
 
 
@@ -104,7 +104,7 @@ def read_run(
     path: PathLike | Input, format: str | None = None, *, name: str | None = None, on_duplicate: OnDuplicate = "error"
 ) -> Run:
     """Read a run from a file in any format; `-` is standard input."""
-    rows, origin = run_rows(path, format)
+    rows, origin = read_run_rows(path, format)
     return rows.run(name or display_name(path.path if isinstance(path, Input) else path), origin, on_duplicate)
 
 
@@ -124,10 +124,10 @@ def read_qrels(
         if core is not None and format in (None, "trec") and _looks_plain(source.head):
             judgments = (read_ahead and read_ahead()) or core.read_judgments(source.read())
             if judgments is not None and judgments.columns()[3] in _ITERATIONS:
-                chosen = Recognised("trec", AS_ASKED if format else "four columns")
+                chosen = DetectedFormat("trec", AS_REQUESTED if format else "four columns")
                 return LazyQrels.from_core(judgments, display_name(path), _origin(source, chosen))
             source = source.again()
-        rows, origin = qrels_rows(source, format, grade_words)
+        rows, origin = read_qrels_rows(source, format, grade_words)
     return rows.qrels(display_name(path), origin, on_duplicate)
 
 
@@ -143,41 +143,41 @@ def _looks_plain(head: bytes) -> bool:
     return len(first) == 4 and first[1].decode("latin-1") in _ITERATIONS
 
 
-def run_format_of(source: Input, format: str | None) -> Recognised:
+def find_run_format(source: Input, format: str | None) -> DetectedFormat:
     """The format a run is in: the one asked for, or the one it looks like."""
-    return _chosen(format, RUN_FORMATS, "--run-format") or recognise_run(source.head, source.name)
+    return _chosen(format, RUN_FORMATS, "--run-format") or detect_run_format(source.head, source.name)
 
 
-def qrels_format_of(source: Input, format: str | None) -> Recognised:
+def find_qrels_format(source: Input, format: str | None) -> DetectedFormat:
     """The format judgments are in: the one asked for, or the one they look like."""
-    return _chosen(format, QRELS_FORMATS, "--qrels-format") or recognise_qrels(source.head, source.name)
+    return _chosen(format, QRELS_FORMATS, "--qrels-format") or detect_qrels_format(source.head, source.name)
 
 
-def _origin(source: Input, chosen: Recognised) -> Origin:
+def _origin(source: Input, chosen: DetectedFormat) -> Origin:
     return Origin(source.name, chosen.format, chosen.why, source.sha256)
 
 
-def run_rows(path: PathLike | Input, format: str | None = None) -> tuple[RunRows, Origin]:
+def read_run_rows(path: PathLike | Input, format: str | None = None) -> tuple[RunRows, Origin]:
     """The rows of a run as they stand in the file, with the names of what a run has no place for."""
     with _opened(path) as source:
-        chosen = run_format_of(source, format)
+        chosen = find_run_format(source, format)
         with _saying(chosen):
-            rows = RUN_READERS[chosen.format](source, stop)
+            rows = RUN_READERS[chosen.format](source, raise_problem)
         origin = _origin(source, chosen)
     if not rows.docs and not rows.empty:
         raise InputError(f"no document in this run (read as {chosen.format}: {chosen.why}).", origin.file)
     return rows, origin
 
 
-def qrels_rows(
+def read_qrels_rows(
     path: PathLike | Input, format: str | None = None, grade_words: Mapping[str, float] = GRADE_WORDS
 ) -> tuple[QrelsRows, Origin]:
     """The rows of judgments as they stand in the file, with the names of what qrels have no place for."""
     with _opened(path) as source:
-        chosen = qrels_format_of(source, format)
+        chosen = find_qrels_format(source, format)
         words = {word.lower(): grade for word, grade in grade_words.items()}
         with _saying(chosen):
-            rows = QRELS_READERS[chosen.format](source, stop, words)
+            rows = QRELS_READERS[chosen.format](source, raise_problem, words)
         origin = _origin(source, chosen)
     if not rows.docs and not rows.empty:
         raise InputError(f"no judgment in this file (read as {chosen.format}: {chosen.why}).", origin.file)
@@ -186,26 +186,26 @@ def qrels_rows(
 
 def write_run(run: Run, path: PathLike, format: str | None = None) -> tuple[str, ...]:
     """Write a run; the format is named or told by the suffix. Says what the format could not hold."""
-    chosen = run_format(path, format)
-    with writing(path) as out:
+    chosen = choose_run_format(path, format)
+    with open_output(path) as out:
         RUN_WRITERS[chosen](run, out)
     return _run_losses(run, chosen)
 
 
 def write_qrels(qrels: Qrels, path: PathLike, format: str | None = None) -> tuple[str, ...]:
     """Write judgments; the format is named or told by the suffix. Says what the format could not hold."""
-    chosen = qrels_format(qrels, path, format)
-    with writing(path) as out:
+    chosen = choose_qrels_format(qrels, path, format)
+    with open_output(path) as out:
         QRELS_WRITERS[chosen](qrels, out)
     return _qrels_losses(qrels, chosen)
 
 
-def run_format(path: PathLike, format: str | None = None) -> str:
+def choose_run_format(path: PathLike, format: str | None = None) -> str:
     """The format in which a run is written to a file: the one named, or that of the suffix."""
     return _for_writing(path, format, RUN_WRITERS, "trec")
 
 
-def qrels_format(qrels: Qrels, path: PathLike, format: str | None = None) -> str:
+def choose_qrels_format(qrels: Qrels, path: PathLike, format: str | None = None) -> str:
     """The format in which judgments are written to a file: the one named, or that of the suffix or their columns."""
     default = next((name for name, key in _OWN_COLUMNS.items() if key in qrels.extra), "trec")
     return _for_writing(path, format, QRELS_WRITERS, default)
@@ -233,12 +233,12 @@ def _qrels_losses(qrels: Qrels, format: str) -> tuple[str, ...]:
     empty = sum(1 for i in range(len(qrels.queries)) if qrels.starts[i] == qrels.starts[i + 1])
     if empty and format not in ("json", "rag"):
         losses.append(_lost(f"{pluralize(empty, 'query')} without any judgment", format))
-    if format == "pairs" and any(sorted(qrels.grades[group]) != [0, 1] for group in trec.preference_groups(qrels)):
+    if format == "pairs" and any(sorted(qrels.grades[group]) != [0, 1] for group in trec.group_preferences(qrels)):
         losses.append("grades became preferences of one document to another: pairs holds nothing else.")
     layout = _LAYOUTS.get(format)
     if layout is None:
         return tuple(losses)
-    kept = trec.rows_to_write(qrels, layout)
+    kept = trec.select_rows(qrels, layout)
     columns = trec.LAYOUTS[layout].split()
     if qrels.has_subtopics and {"subtopic", "iter", "group"}.isdisjoint(columns):
         losses.append(_lost("subtopics", format))
@@ -285,7 +285,7 @@ def _opened(path: PathLike | Input) -> Input:
 
 
 @contextmanager
-def _saying(chosen: Recognised) -> Iterator[None]:
+def _saying(chosen: DetectedFormat) -> Iterator[None]:
     """Add to an error what the file was taken for: if that was wrong, so is the rest of the message."""
     try:
         yield
@@ -293,12 +293,12 @@ def _saying(chosen: Recognised) -> Iterator[None]:
         raise type(error)(f"{error.message} Read as {chosen.format}: {chosen.why}.", error.file, error.line) from None
 
 
-def _chosen(format: str | None, formats: Mapping[str, str], option: str) -> Recognised | None:
+def _chosen(format: str | None, formats: Mapping[str, str], option: str) -> DetectedFormat | None:
     if format is None:
         return None
     if format not in formats:
         raise FormatError(f"unknown format {format!r} for {option}: expected one of {', '.join(formats)}.")
-    return Recognised(format, AS_ASKED)
+    return DetectedFormat(format, AS_REQUESTED)
 
 
 def _for_writing(path: PathLike, format: str | None, writers: Mapping[str, Any], default: str) -> str:
@@ -306,4 +306,4 @@ def _for_writing(path: PathLike, format: str | None, writers: Mapping[str, Any],
         if format not in writers:
             raise FormatError(f"cannot write the format {format!r}: expected one of {', '.join(writers)}.")
         return format
-    return _SUFFIXES.get(os.path.splitext(without_compression(path))[1].lower(), default)
+    return _SUFFIXES.get(os.path.splitext(strip_compression_suffix(path))[1].lower(), default)

@@ -12,9 +12,9 @@ from cranfield.base import Record, encode_id, format_id, join_names, pluralize
 from cranfield.data import Origin
 from cranfield.errors import DuplicateError, FormatError, InputError
 from cranfield.io.files import Input, PathLike, display_name
-from cranfield.io.parse_values import decimal
-from cranfield.io.rows import QUERY, column, normal
-from cranfield.io.tabular import delimited, frame_records
+from cranfield.io.parse_values import parse_decimal
+from cranfield.io.rows import QUERY_COLUMNS, find_column, normalize_column
+from cranfield.io.tabular import read_delimited, read_frame
 
 RUN = ("run", "system", "run_id", "runid", "run_name", "name", "model", "tag")
 MEASURE = ("measure", "metric")
@@ -59,7 +59,7 @@ def as_scores(given: Any) -> ScoreRows:
     {'a': {'AP': {'q1': 0.5}}}
     """
     nested = isinstance(given, Mapping) and all(isinstance(own, Mapping) for own in given.values())
-    records = None if nested else frame_records(given)
+    records = None if nested else read_frame(given)
     if records is None and not nested:
         raise InputError(
             f"found {type(given).__name__}, expected {{run: {{measure: {{query: value}}}}}} or a frame with the "
@@ -98,7 +98,7 @@ class _Gathered:
             elif token.strip().lower() in _ABSENT:
                 value = math.nan
             else:
-                value = decimal(encode_id(token.strip()), f"the value of {measure}")
+                value = parse_decimal(encode_id(token.strip()), f"the value of {measure}")
         except InputError as error:
             raise InputError(error.message, self.file, line) from None
         except (TypeError, ValueError):
@@ -141,9 +141,9 @@ def _rows(source: Input) -> tuple[str, str, Iterable[tuple[int, Row]]]:
     if first.startswith("{"):
         return "jsonl", "its first line is a JSON object", _json_rows(source)
     for delimiter, name in (("\t", "tsv"), (",", "csv")):
-        names = [normal(cell) for cell in next(csv.reader([first], delimiter=delimiter))]
-        if column(names, MEASURE) and column(names, QUERY) and column(names, VALUE):
-            return name, f"line {line} names its columns", _record_rows(delimited(source, delimiter), source.name)
+        names = [normalize_column(cell) for cell in next(csv.reader([first], delimiter=delimiter))]
+        if find_column(names, MEASURE) and find_column(names, QUERY_COLUMNS) and find_column(names, VALUE):
+            return name, f"line {line} names its columns", _record_rows(read_delimited(source, delimiter), source.name)
     if first.count("\t") == 3:
         return "eval", "four columns parted by tabs", _tabbed_rows(source)
     if len(first.split()) == 3 or first.startswith(_TEXTS):
@@ -215,7 +215,7 @@ def _record_rows(
 
 def _row(record: Mapping[str, Any], file: str | None, line: int) -> Row:
     """The run, if it is named, measure, query and value of a record."""
-    names = {what: column(record, aliases) for what, aliases in _WANTED.items()}
+    names = {what: find_column(record, aliases) for what, aliases in _WANTED.items()}
     lacking = [what for what in ("measure", "query", "value") if names[what] is None]
     if lacking:
         found = join_names(map(str, record)) or "nothing"
@@ -225,7 +225,7 @@ def _row(record: Mapping[str, Any], file: str | None, line: int) -> Row:
     return None if run is None else str(run), str(measure).strip(), str(query), value
 
 
-_WANTED = {"run": RUN, "measure": MEASURE, "query": QUERY, "value": VALUE}
+_WANTED = {"run": RUN, "measure": MEASURE, "query": QUERY_COLUMNS, "value": VALUE}
 
 
 def _nested_rows(given: Mapping[Any, Mapping[Any, Any]]) -> Iterator[Row]:

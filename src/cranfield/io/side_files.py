@@ -13,7 +13,7 @@ from typing import Any
 from cranfield.base import encode_id, format_id
 from cranfield.errors import InputError
 from cranfield.io.files import Input, PathLike
-from cranfield.io.parse_values import decimal, text
+from cranfield.io.parse_values import decode_id, parse_decimal
 
 
 def read_groups(path: PathLike) -> dict[str, str]:
@@ -153,14 +153,14 @@ def _rows(source: Input, layout: str) -> Iterator[tuple[int, list[str]]]:
         if len(fields) != width or not all(fields):
             raise InputError(f"expected '{layout}', found {len(fields)} columns.", source.name, number)
         is_empty = False
-        yield number, list(map(text, fields))
+        yield number, list(map(decode_id, fields))
     if is_empty:
         raise InputError(f"the file is empty, expected '{layout}' lines.", source.name)
 
 
 def _amount(token: str, of: str, file: str, number: int) -> float:
     try:
-        amount = decimal(encode_id(token), of)
+        amount = parse_decimal(encode_id(token), of)
     except InputError as error:
         raise InputError(error.message, file, number) from None
     if amount < 0:

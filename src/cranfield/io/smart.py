@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from cranfield.data import Document, Topic
 from cranfield.errors import InputError
-from cranfield.io.beir import known_id, searchable, tidy
+from cranfield.io.beir import check_id, ensure_title, normalize_space
 from cranfield.io.files import Input
-from cranfield.io.parse_values import OnProblem, each
+from cranfield.io.parse_values import OnProblem, read_each
 
 FIELDS = {
     "A": "author",
@@ -31,12 +31,12 @@ _LIKE_A_MARK = re.compile(r"^(?=\.(?:[A-Z]\s*$|I[ \t]))", re.MULTILINE)
 
 def read_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
     """Documents in SMART format, each with its line: `.T` is the title, `.W` the text, the others are fields."""
-    return each(_records(source, problem), lambda line, record: _document(record, source.name, line), problem)
+    return read_each(_records(source, problem), lambda line, record: _document(record, source.name, line), problem)
 
 
 def read_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics in SMART format, each with its line: `.W` is what is searched for."""
-    return each(_records(source, problem), lambda line, record: _topic(record, source.name, line), problem)
+    return read_each(_records(source, problem), lambda line, record: _topic(record, source.name, line), problem)
 
 
 def write_documents(documents: Iterable[Document]) -> Iterator[str]:
@@ -56,23 +56,23 @@ def write_topics(topics: Iterable[Topic]) -> Iterator[str]:
 def _document(record: _Record, file: str, line: int) -> Document:
     id, sections = record
     return Document(
-        id=known_id(id, "document", file, line),
+        id=check_id(id, "document", file, line),
         text=sections.get("W", ""),
-        title=tidy(sections.get("T", "")),
+        title=normalize_space(sections.get("T", "")),
         fields=_fields(sections),
     )
 
 
 def _topic(record: _Record, file: str, line: int) -> Topic:
     id, sections = record
-    heading = tidy(sections.get("T", ""))
-    text = tidy(sections.get("W", ""))
+    heading = normalize_space(sections.get("T", ""))
+    text = normalize_space(sections.get("W", ""))
     topic = Topic(
-        id=known_id(id, "topic", file, line),
+        id=check_id(id, "topic", file, line),
         title=text or heading,
         fields={"title": heading} | _fields(sections) if heading and text else _fields(sections),
     )
-    return searchable(topic, file, line)
+    return ensure_title(topic, file, line)
 
 
 def _records(source: Input, problem: OnProblem) -> Iterator[tuple[int, _Record]]:
@@ -120,7 +120,7 @@ def _lettered(fields: Mapping[str, str]) -> dict[str, str]:
     return {letter: text for letter, text in found if re.fullmatch("[A-HJ-SU-VX-Z]", letter)}
 
 
-def without_letter(fields: Mapping[str, str]) -> list[str]:
+def find_unmapped_fields(fields: Mapping[str, str]) -> list[str]:
     """The names of fields that SMART has no letter for."""
     letters = set(FIELDS.values()) | {"title"}
     return [name for name in fields if name not in letters and not re.fullmatch("[A-HJ-SU-VX-Z]", name)]

@@ -11,30 +11,30 @@ from cranfield.base import encode_id
 from cranfield.data import Qrels, Run
 from cranfield.errors import InputError, MissingExtra
 from cranfield.io.files import Input, PathLike
-from cranfield.io.json_rows import Records, by_record, judged_records, read_records, without_lines
-from cranfield.io.parse_values import OnProblem, stop
+from cranfield.io.json_rows import Records, drop_note_lines, read_qrels_records, read_run_records, report_by_record
+from cranfield.io.parse_values import OnProblem, raise_problem
 from cranfield.io.rows import QrelsRows, RunRows
-from cranfield.io.trec import number
+from cranfield.io.trec import format_number
 
 
 def read_delimited_run(source: Input, problem: OnProblem, delimiter: str) -> RunRows:
     """CSV or TSV with a header that names query, doc and score (or rank)."""
-    return read_records(delimited(source, delimiter, problem), source.name, problem)
+    return read_run_records(read_delimited(source, delimiter, problem), source.name, problem)
 
 
 def read_delimited_qrels(source: Input, problem: OnProblem, words: Mapping[str, float], delimiter: str) -> QrelsRows:
     """CSV or TSV with a header that names query, doc and grade; BEIR's qrels are one."""
-    return judged_records(delimited(source, delimiter, problem), source.name, problem, words)
+    return read_qrels_records(read_delimited(source, delimiter, problem), source.name, problem, words)
 
 
 def read_parquet_run(source: Input, problem: OnProblem) -> RunRows:
     """A Parquet file with the columns query, doc and score (or rank)."""
-    return without_lines(read_records(_parquet(source), source.name, by_record(problem), "record"))
+    return drop_note_lines(read_run_records(_parquet(source), source.name, report_by_record(problem), "record"))
 
 
 def read_parquet_qrels(source: Input, problem: OnProblem, words: Mapping[str, float]) -> QrelsRows:
     """A Parquet file with the columns query, doc and grade."""
-    return judged_records(_parquet(source), source.name, by_record(problem), words, "record")
+    return read_qrels_records(_parquet(source), source.name, report_by_record(problem), words, "record")
 
 
 def write_delimited(rows: Run | Qrels, out: BinaryIO, delimiter: str) -> None:
@@ -42,7 +42,7 @@ def write_delimited(rows: Run | Qrels, out: BinaryIO, delimiter: str) -> None:
     columns = rows.columns()
     for name in ("score", "grade"):
         if name in columns:
-            columns[name] = [number(value).decode() for value in columns[name]]
+            columns[name] = [format_number(value).decode() for value in columns[name]]
     if delimiter == "\t" and "grade" in columns:
         # BEIR's names, so that its loader reads them
         columns = {{"query": "query-id", "doc": "corpus-id", "grade": "score"}.get(k, k): v for k, v in columns.items()}
@@ -68,7 +68,7 @@ def parquet_columns(path: PathLike) -> list[str]:
         return list(first)
 
 
-def frame_records(frame: Any) -> Records | None:
+def read_frame(frame: Any) -> Records | None:
     """The rows of a pandas, polars or pyarrow frame or a mapping of columns; None if it is none."""
     columns = _frame_columns(frame)
     return None if columns is None else _zipped(columns)
@@ -116,7 +116,7 @@ def _zipped(columns: Mapping[str, list[Any]]) -> Records:
         yield index, dict(zip(columns, values, strict=True))
 
 
-def delimited(source: Input, delimiter: str, problem: OnProblem = stop) -> Records:
+def read_delimited(source: Input, delimiter: str, problem: OnProblem = raise_problem) -> Records:
     """Rows below a header as mappings, each with its line."""
     spaced = _is_spaced(source.head, delimiter)
     reader = csv.reader(source.text(), delimiter=delimiter, skipinitialspace=spaced)

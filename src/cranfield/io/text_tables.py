@@ -20,14 +20,14 @@ from cranfield.io.beir import (
     METADATA,
     TOPIC_ID,
     TOPIC_TEXT,
-    document_from,
+    normalize_key,
+    normalize_space,
+    parse_document,
     parse_object,
-    plain_key,
-    tidy,
-    topic_from,
+    parse_topic,
 )
 from cranfield.io.files import Input
-from cranfield.io.parse_values import OnProblem, each
+from cranfield.io.parse_values import OnProblem, read_each
 
 Kind = Literal["topic", "document"]
 LARGEST_FIELD = 1 << 28
@@ -48,31 +48,31 @@ _field_limit = threading.Lock()
 def read_tsv_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics from a TSV file, each with its line."""
     records = _named_or_not(_tsv_rows(source), "topic", source.name, problem)
-    return each(records, lambda line, record: topic_from(record, source.name, line), problem)
+    return read_each(records, lambda line, record: parse_topic(record, source.name, line), problem)
 
 
 def read_tsv_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
     """Documents from a TSV file, each with its line."""
     records = _named_or_not(_tsv_rows(source), "document", source.name, problem)
-    return each(records, lambda line, record: document_from(record, source.name, line), problem)
+    return read_each(records, lambda line, record: parse_document(record, source.name, line), problem)
 
 
 def read_csv_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics from a CSV file with a header, each with its line."""
     records = _named(_csv_rows(source, problem), "topic", source.name, problem)
-    return each(records, lambda line, record: topic_from(record, source.name, line), problem)
+    return read_each(records, lambda line, record: parse_topic(record, source.name, line), problem)
 
 
 def read_csv_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
     """Documents from a CSV file with a header, each with its line."""
     records = _named(_csv_rows(source, problem), "document", source.name, problem)
-    return each(records, lambda line, record: document_from(record, source.name, line), problem)
+    return read_each(records, lambda line, record: parse_document(record, source.name, line), problem)
 
 
 def write_tsv_topics(topics: Iterable[Topic]) -> Iterator[str]:
     """Topics as MS MARCO has them: id and title, no header."""
     for i, topic in enumerate(topics):
-        cells = [topic.id, tidy(topic.title)]
+        cells = [topic.id, normalize_space(topic.title)]
         # a first topic that reads like a header needs a true one before it
         yield ("id\ttext\n" if i == 0 and is_header(cells, "topic") else "") + "\t".join(cells) + "\n"
 
@@ -81,7 +81,7 @@ def write_tsv_documents(documents: Iterable[Document]) -> Iterator[str]:
     """Documents as TSV with a header; only id, title and text, each on one line."""
     yield "id\ttitle\ttext\n"
     for document in documents:
-        yield f"{document.id}\t{tidy(document.title)}\t{tidy(document.text)}\n"
+        yield f"{document.id}\t{normalize_space(document.title)}\t{normalize_space(document.text)}\n"
 
 
 def write_csv_topics(topics: Iterable[Topic]) -> Iterator[str]:
@@ -104,7 +104,7 @@ def is_header(cells: Sequence[str], kind: Kind) -> bool:
     >>> is_header(["Query ID", "query"], "topic"), is_header(["301", "organized crime"], "topic")
     (True, False)
     """
-    names = {plain_key(cell) for cell in cells}
+    names = {normalize_key(cell) for cell in cells}
     ids, texts = _NAMES[kind]
     id = next((name for name in ids if name in names), None)
     return id is not None and any(name in names - {id} for name in texts)

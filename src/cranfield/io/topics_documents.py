@@ -11,9 +11,9 @@ from cranfield.base import Record, format_id, pluralize
 from cranfield.data import Document, Topic
 from cranfield.errors import FormatError, InputError
 from cranfield.io import beir, smart, text_tables, trec_text
-from cranfield.io.beir import whole
-from cranfield.io.files import Input, PathLike, expand, without_compression, writing
-from cranfield.io.parse_values import OnProblem, stop
+from cranfield.io.beir import replace_lone_surrogates
+from cranfield.io.files import Input, PathLike, expand_path, open_output, strip_compression_suffix
+from cranfield.io.parse_values import OnProblem, raise_problem
 from cranfield.io.text_tables import Kind
 
 
@@ -124,8 +124,8 @@ def read_topics(path: PathLike, format: str | None = None) -> tuple[Topic, ...]:
     _check_format(format, TOPIC_FORMATS, "topic")
     with Input(path) as source:
         _refuse_empty(source)
-        name = format or _recognised(source, recognise_topics, TOPIC_FORMATS, "topic")
-        return _distinct(_TOPICS[name].read(source, stop), source.name)
+        name = format or _recognised(source, detect_topic_format, TOPIC_FORMATS, "topic")
+        return _distinct(_TOPICS[name].read(source, raise_problem), source.name)
 
 
 def read_documents(path: PathLike, format: str | None = None) -> Iterator[Document]:
@@ -134,12 +134,12 @@ def read_documents(path: PathLike, format: str | None = None) -> Iterator[Docume
     Ids that occur twice are not noticed: that would need memory for all of them.
     """
     _check_format(format, DOCUMENT_FORMATS, "document")
-    return _documents(expand(path), format)
+    return _documents(expand_path(path), format)
 
 
 def write_topics(topics: Iterable[Topic], path: PathLike, format: str | None = None) -> tuple[str, ...]:
     """Write topics in the format named, or the one the file's suffix stands for. Says what it could not hold."""
-    name = topic_format(path, format)
+    name = choose_topic_format(path, format)
     lost: Counter[str] = Counter()
     _write(_TOPICS[name].write(_holdable_topics(topics, name, os.fspath(path), lost)), path)
     return _losses(lost, name, "topics")
@@ -147,36 +147,38 @@ def write_topics(topics: Iterable[Topic], path: PathLike, format: str | None = N
 
 def write_documents(documents: Iterable[Document], path: PathLike, format: str | None = None) -> tuple[str, ...]:
     """Write documents as they come, in the format named or told by the suffix. Says what it could not hold."""
-    name = document_format(path, format)
+    name = choose_document_format(path, format)
     lost: Counter[str] = Counter()
     _write(_DOCUMENTS[name].write(_holdable_documents(documents, name, os.fspath(path), lost)), path)
     return _losses(lost, name, "documents")
 
 
-def topic_format(path: PathLike, format: str | None = None) -> str:
+def choose_topic_format(path: PathLike, format: str | None = None) -> str:
     """The format in which topics are written to a file: the one named, or that of the suffix."""
     return _output_format(path, format, TOPIC_FORMATS, "topic")
 
 
-def document_format(path: PathLike, format: str | None = None) -> str:
+def choose_document_format(path: PathLike, format: str | None = None) -> str:
     """The format in which documents are written to a file: the one named, or that of the suffix."""
     return _output_format(path, format, DOCUMENT_FORMATS, "document")
 
 
-def topics_in(source: Input, format: str, problem: OnProblem = stop) -> Iterator[tuple[int, Topic]]:
+def read_open_topics(source: Input, format: str, problem: OnProblem = raise_problem) -> Iterator[tuple[int, Topic]]:
     """The topics of a file that is open, each with its line; ids may repeat."""
     return _TOPICS[format].read(source, problem)
 
 
-def documents_in(source: Input, format: str, problem: OnProblem = stop) -> Iterator[tuple[int, Document]]:
+def read_open_documents(
+    source: Input, format: str, problem: OnProblem = raise_problem
+) -> Iterator[tuple[int, Document]]:
     """The documents of a file that is open, each with its line; ids may repeat."""
     return _DOCUMENTS[format].read(source, problem)
 
 
-def recognise_topics(head: bytes) -> tuple[str, str] | None:
+def detect_topic_format(head: bytes) -> tuple[str, str] | None:
     """The format of a topic file, told from its first bytes, and why.
 
-    >>> recognise_topics(b".I 001\\n.W\\nwing flow")
+    >>> detect_topic_format(b".I 001\\n.W\\nwing flow")
     ('smart', "a '.I' line comes first")
     """
     start = head.lstrip()
@@ -187,10 +189,10 @@ def recognise_topics(head: bytes) -> tuple[str, str] | None:
     return _recognise_lines(start, "topic")
 
 
-def recognise_documents(head: bytes) -> tuple[str, str] | None:
+def detect_document_format(head: bytes) -> tuple[str, str] | None:
     """The format of a file of documents, told from its first bytes, and why.
 
-    >>> recognise_documents(b"<DOC>\\n<DOCNO>FT911-1</DOCNO>")
+    >>> detect_document_format(b"<DOC>\\n<DOCNO>FT911-1</DOCNO>")
     ('trec', 'there is a <DOC>')
     """
     start = head.lstrip()
@@ -266,9 +268,9 @@ def _documents(files: Iterable[str], format: str | None) -> Iterator[Document]:
     for file in files:
         with Input(file) as source:
             _refuse_empty(source)
-            name = format or _recognised(source, recognise_documents, DOCUMENT_FORMATS, "document")
+            name = format or _recognised(source, detect_document_format, DOCUMENT_FORMATS, "document")
             found = False
-            for _, document in _DOCUMENTS[name].read(source, stop):
+            for _, document in _DOCUMENTS[name].read(source, raise_problem):
                 found = True
                 yield document
             if not found:
@@ -284,7 +286,7 @@ def _output_format(path: PathLike, format: str | None, known: Mapping[str, str],
     _check_format(format, known, what)
     if format is not None:
         return format
-    suffix = os.path.splitext(without_compression(path))[1].lower()
+    suffix = os.path.splitext(strip_compression_suffix(path))[1].lower()
     name = _SUFFIXES.get(suffix, "")
     if name not in known:
         message = (
@@ -307,7 +309,7 @@ _NO_PLACE = {
 def _count_losses(text: Topic | Document, kind: str, format: str, lost: Counter[str]) -> None:
     lost.update(part for part in _NO_PLACE.get((kind, format), ()) if getattr(text, part))
     if format == "smart":
-        lost.update(smart.without_letter(text.fields))
+        lost.update(smart.find_unmapped_fields(text.fields))
     if format == "tsv" and "\n" in (text.text if isinstance(text, Document) else text.title).strip():
         lost["line breaks"] += 1
 
@@ -341,7 +343,7 @@ def _holdable_documents(
 
 
 def _refuse_id(id: str, format: str, what: str, file: str) -> None:
-    if not id.strip() or whole(id) != id:
+    if not id.strip() or replace_lone_surrogates(id) != id:
         raise InputError(f"{format_id(id)} cannot be the id of a {what}.", file)
     if format not in ("jsonl", "beir") and (_CONTROL.search(id) or id != id.strip(" ")):
         message = f"the {what} id {format_id(id)} holds white space that {format} cannot keep, but jsonl can."
@@ -349,7 +351,7 @@ def _refuse_id(id: str, format: str, what: str, file: str) -> None:
 
 
 def _write(pieces: Iterator[str], path: PathLike) -> None:
-    with writing(path) as out:
+    with open_output(path) as out:
         for piece in pieces:
             out.write(_encoded(piece))
 
@@ -358,4 +360,4 @@ def _encoded(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        return whole(text).encode("utf-8", "surrogateescape")
+        return replace_lone_surrogates(text).encode("utf-8", "surrogateescape")

@@ -16,7 +16,14 @@ from cranfield.base import encode_id, format_id, pluralize
 from cranfield.data import Qrels, Run
 from cranfield.errors import InputError
 from cranfield.io.files import UTF8_BOM, Input
-from cranfield.io.parse_values import OnProblem, decimal, decimals, grade, text, whole
+from cranfield.io.parse_values import (
+    OnProblem,
+    decode_id,
+    parse_decimal,
+    parse_decimals,
+    parse_grade_token,
+    parse_integer,
+)
 from cranfield.io.rows import Note, QrelsRows, RunRows, scores_from_ranks
 
 Fields = list[bytes]
@@ -40,16 +47,16 @@ def read_trec_run(source: Input, problem: OnProblem) -> RunRows:
     rows, long = RunRows(), list[int]()
     for numbers, columns in _table(source, LAYOUTS["trec-run"], problem, long):
         queries, _, docs, ranks, scores, tags = columns
-        values = decimals(scores)
+        values = parse_decimals(scores)
         if values is None:
             _add_one_by_one(rows, numbers, columns, source.name, problem)
         else:
             rows.queries.extend(_decoded_runs(queries))
-            rows.docs.extend(map(text, docs))
+            rows.docs.extend(map(decode_id, docs))
             rows.scores.extend(values)
             rows.lines.extend(numbers)
             _add_ranks(rows, ranks, numbers)
-        rows.tag = rows.tag or text(tags[0])
+        rows.tag = rows.tag or decode_id(tags[0])
     if long:
         message = f"{pluralize(len(long), 'line')} with words after the tag, which are left out."
         rows.notes.append(Note(message, long[0], len(long)))
@@ -60,12 +67,12 @@ def read_msmarco_run(source: Input, problem: OnProblem) -> RunRows:
     """An MS MARCO run: `query doc rank`; the order of ranks becomes a score."""
     rows, ranks = RunRows(ranks=None), []
     for number, (query, doc, token) in _lines(source, "msmarco", problem):
-        rank = whole(token)
+        rank = parse_integer(token)
         if rank is None or rank < 0:
-            problem(_at(source, number, f"rank {format_id(text(token))} is not a whole number from 0."))
+            problem(_at(source, number, f"rank {format_id(decode_id(token))} is not a whole number from 0."))
             continue
         ranks.append(rank)
-        rows.add(text(query), text(doc), 0.0, number)
+        rows.add(decode_id(query), decode_id(doc), 0.0, number)
     rows.ranks = ranks
     rows.scores = scores_from_ranks(ranks)
     return rows
@@ -77,17 +84,17 @@ def read_graded(source: Input, problem: OnProblem, words: Mapping[str, float], l
     rows = QrelsRows()
     for numbers, tokens in _table(source, LAYOUTS[layout], problem):
         columns = dict(zip(names, tokens, strict=True))
-        grades = decimals(columns["grade"])
+        grades = parse_decimals(columns["grade"])
         if grades is None:
             numbers, columns, grades = _graded_rows(numbers, columns, words, source, problem)
         rows.queries.extend(_decoded_runs(columns.pop("query")))
-        rows.docs.extend(map(text, columns.pop("doc")))
+        rows.docs.extend(map(decode_id, columns.pop("doc")))
         rows.grades.extend(grades)
         rows.lines.extend(numbers)
         del columns["grade"]
         rows.subtopics.extend(_decoded_runs(columns.pop("subtopic", (b"0",) * len(grades))))
         for name, values in columns.items():
-            rows.extra.setdefault(name, []).extend(map(text, values))
+            rows.extra.setdefault(name, []).extend(map(decode_id, values))
     return rows
 
 
@@ -99,9 +106,11 @@ def read_prels(source: Input, problem: OnProblem, words: Mapping[str, float]) ->
         if value is None:
             continue
         if chance != b"NA" and not _is_probability(chance):
-            problem(_at(source, number, f"probability {format_id(text(chance))} is not in 0–1 or NA."))
+            problem(_at(source, number, f"probability {format_id(decode_id(chance))} is not in 0–1 or NA."))
             continue
-        rows.add(text(query), text(doc), value, number, method=text(method), probability=text(chance))
+        rows.add(
+            decode_id(query), decode_id(doc), value, number, method=decode_id(method), probability=decode_id(chance)
+        )
     return rows
 
 
@@ -112,7 +121,7 @@ def read_pairs(source: Input, problem: OnProblem, words: Mapping[str, float]) ->
     """
     rows = QrelsRows()
     for number_, line in source.lines():
-        fields = [text(field) for field in line.split()]
+        fields = [decode_id(field) for field in line.split()]
         if not fields or fields[0].startswith("#"):
             continue
         if len(fields) not in (3, 4):
@@ -140,13 +149,13 @@ def read_cranfield_qrels(source: Input, problem: OnProblem, words: Mapping[str, 
     """Cranfield's own: code 1 is the best and 4 the least, so the grade is 5 − code; −1 is left out."""
     rows, left_out = QrelsRows(), list[int]()
     for number, (query, doc, token) in _lines(source, "cranfield", problem):
-        code = whole(token)
+        code = parse_integer(token)
         if code == -1:
             left_out.append(number)
         elif code is None or not 1 <= code <= 5:
-            problem(_at(source, number, f"code {format_id(text(token))}, expected 1 to 5, or -1."))
+            problem(_at(source, number, f"code {format_id(decode_id(token))}, expected 1 to 5, or -1."))
         else:
-            rows.add(text(query), text(doc), 5.0 - code, number)
+            rows.add(decode_id(query), decode_id(doc), 5.0 - code, number)
     rows.notes.append(Note("grades are 5 − code (code 1 is the best)."))
     if left_out:
         message = (
@@ -161,7 +170,7 @@ def read_cacm_qrels(source: Input, problem: OnProblem, words: Mapping[str, float
     rows, padded = QrelsRows(), list[int]()
     for number, (query, doc, *zeros) in _lines(source, "cacm", problem):
         if any(re.fullmatch(rb"0(\.0*)?", zero) is None for zero in zeros):
-            found = " ".join(map(text, zeros))
+            found = " ".join(map(decode_id, zeros))
             problem(_at(source, number, f"expected two zeros after query and document, found {found!r}."))
             continue
         if query.startswith(b"0") or doc.startswith(b"0"):
@@ -179,7 +188,7 @@ def read_cacm_qrels(source: Input, problem: OnProblem, words: Mapping[str, float
 
 def write_trec_run(run: Run, out: BinaryIO) -> None:
     """Best first within each query; ranks count from 1 unless the run has its own."""
-    tag = as_column(run.tag or re.sub(r"\s+", "_", run.name) or "run", "tag")
+    tag = format_column(run.tag or re.sub(r"\s+", "_", run.name) or "run", "tag")
     for i, query in enumerate(run.queries):
         rows = run.rows_of(i)
         scores, docs = run.scores[rows].tolist(), run.docs[rows].tolist()
@@ -187,8 +196,10 @@ def write_trec_run(run: Run, out: BinaryIO) -> None:
         order = sorted(range(len(docs)), key=lambda j: -scores[j])
         for place, j in enumerate(order, 1):
             rank = place if ranks is None else ranks[j]
-            doc = as_column(docs[j], "document id")
-            out.write(b"%b Q0 %b %d %b %b\n" % (as_column(query, "query id"), doc, rank, number(scores[j]), tag))
+            doc = format_column(docs[j], "document id")
+            out.write(
+                b"%b Q0 %b %d %b %b\n" % (format_column(query, "query id"), doc, rank, format_number(scores[j]), tag)
+            )
 
 
 def write_msmarco_run(run: Run, out: BinaryIO) -> None:
@@ -196,40 +207,40 @@ def write_msmarco_run(run: Run, out: BinaryIO) -> None:
     for i, query in enumerate(run.queries):
         rows = run.rows_of(i)
         scores, docs = run.scores[rows].tolist(), run.docs[rows].tolist()
-        order = sorted(range(len(docs)), key=lambda j: (-scores[j], descending(docs[j])))
+        order = sorted(range(len(docs)), key=lambda j: (-scores[j], descending_key(docs[j])))
         for rank, j in enumerate(order, 1):
-            out.write(b"%b\t%b\t%d\n" % (as_column(query, "query id"), as_column(docs[j], "document id"), rank))
+            out.write(b"%b\t%b\t%d\n" % (format_column(query, "query id"), format_column(docs[j], "document id"), rank))
 
 
 def write_qrels(qrels: Qrels, out: BinaryIO, layout: str) -> None:
     """Any of the layouts of `LAYOUTS` that hold grades."""
     columns: dict[str, list[bytes]] = {
-        "query": [as_column(q, "query id") for q in qrels.row_queries()],
-        "doc": [as_column(d, "document id") for d in qrels.docs],
-        "grade": [number(g) for g in qrels.grades.tolist()],
-        "subtopic": [as_column(s, "subtopic") for s in qrels.subtopics],
+        "query": [format_column(q, "query id") for q in qrels.row_queries()],
+        "doc": [format_column(d, "document id") for d in qrels.docs],
+        "grade": [format_number(g) for g in qrels.grades.tolist()],
+        "subtopic": [format_column(s, "subtopic") for s in qrels.subtopics],
     }
-    columns |= {key: [as_column(v, key) for v in values] for key, values in qrels.extra.items()}
+    columns |= {key: [format_column(v, key) for v in values] for key, values in qrels.extra.items()}
     wanted = _meanings(layout)
     missing = [name for name in wanted if name not in columns]
     if missing:
         raise InputError(f"these judgments have no {' and no '.join(missing)}: the {layout} format needs it.")
-    for i in rows_to_write(qrels, layout):
+    for i in select_rows(qrels, layout):
         out.write(b" ".join(columns[name][i] for name in wanted) + b"\n")
 
 
 def write_pairs(qrels: Qrels, out: BinaryIO) -> None:
     """A line `query winner loser` for every two documents of which a group prefers one."""
     queries = qrels.row_queries()
-    for members in preference_groups(qrels):
+    for members in group_preferences(qrels):
         for winner in members:
             for loser in members:
                 if qrels.grades[winner] > qrels.grades[loser]:
-                    docs = (as_column(qrels.docs[i], "document id") for i in (winner, loser))
-                    out.write(b"%b %b %b\n" % (as_column(queries[winner], "query id"), *docs))
+                    docs = (format_column(qrels.docs[i], "document id") for i in (winner, loser))
+                    out.write(b"%b %b %b\n" % (format_column(queries[winner], "query id"), *docs))
 
 
-def preference_groups(qrels: Qrels) -> list[list[int]]:
+def group_preferences(qrels: Qrels) -> list[list[int]]:
     """The rows whose grades compare: those of the same query, group and subgroup."""
     subgroups = qrels.extra["subgroup"].tolist() if "subgroup" in qrels.extra else ["0"] * len(qrels)
     groups: dict[tuple[str, str, str], list[int]] = {}
@@ -241,32 +252,32 @@ def preference_groups(qrels: Qrels) -> list[list[int]]:
 def write_cranfield_qrels(qrels: Qrels, out: BinaryIO) -> None:
     """Cranfield's own: the code is 5 − grade, so that only the whole grades 0 to 4 have one."""
     queries = qrels.row_queries()
-    for i in rows_to_write(qrels, "cranfield"):
+    for i in select_rows(qrels, "cranfield"):
         grade_ = float(qrels.grades[i])
         if grade_ not in (0, 1, 2, 3, 4):
             message = (
                 f"query {format_id(queries[i])}, document {format_id(qrels.docs[i])}: grade "
-                f"{number(grade_).decode()} has no "
+                f"{format_number(grade_).decode()} has no "
                 "code in the cranfield format, which holds the whole grades 0 to 4 (as code 5 to 1)."
             )
             raise InputError(message)
-        ids = as_column(queries[i], "query id"), as_column(qrels.docs[i], "document id")
+        ids = format_column(queries[i], "query id"), format_column(qrels.docs[i], "document id")
         out.write(b"%b %b %d\n" % (*ids, 5 - grade_))
 
 
 def write_cacm_qrels(qrels: Qrels, out: BinaryIO) -> None:
     """CACM's and CISI's own: the relevant pairs and nothing else."""
     queries = qrels.row_queries()
-    for i in relevant_rows(qrels):
-        out.write(b"%b %b 0 0\n" % (as_column(queries[i], "query id"), as_column(qrels.docs[i], "document id")))
+    for i in find_relevant_rows(qrels):
+        out.write(b"%b %b 0 0\n" % (format_column(queries[i], "query id"), format_column(qrels.docs[i], "document id")))
 
 
-def relevant_rows(qrels: Qrels) -> list[int]:
+def find_relevant_rows(qrels: Qrels) -> list[int]:
     """The rows that a list of relevant pairs holds: of each document the highest grade, if that is at least 1."""
-    return [i for i in rows_to_write(qrels, "cacm") if qrels.grades[i] >= 1]
+    return [i for i in select_rows(qrels, "cacm") if qrels.grades[i] >= 1]
 
 
-def rows_to_write(qrels: Qrels, layout: str) -> list[int]:
+def select_rows(qrels: Qrels, layout: str) -> list[int]:
     """The rows that a layout can tell apart; of those it cannot, the one with the highest grade."""
     names = LAYOUTS[layout].split()
     keys: list[list[str]] = [qrels.row_queries(), qrels.docs.tolist()]
@@ -281,17 +292,17 @@ def rows_to_write(qrels: Qrels, layout: str) -> list[int]:
     return list(best.values())
 
 
-def number(value: float) -> bytes:
+def format_number(value: float) -> bytes:
     """A number as it is written: whole ones without a point, others so that they read back exactly.
 
-    >>> number(2.0), number(0.1)
+    >>> format_number(2.0), number(0.1)
     (b'2', b'0.1')
     """
     whole_one = value.is_integer() and abs(value) < 1e15
     return (str(int(value)) if whole_one else repr(value)).encode()
 
 
-def descending(doc: str) -> tuple[int, ...]:
+def descending_key(doc: str) -> tuple[int, ...]:
     """A key that puts ids in descending order of bytes."""
     return (*(-byte for byte in encode_id(doc)), 1)
 
@@ -364,12 +375,12 @@ def _add_one_by_one(
     """The slow way for a block in which some score is wrong, to say which."""
     for number_, (query, _, doc, rank, score, _) in zip(numbers, zip(*columns, strict=True), strict=True):
         try:
-            value = decimal(score, "score")
+            value = parse_decimal(score, "score")
         except InputError as error:
             problem(InputError(error.message, file, number_))
             continue
-        rows.queries.append(text(query))
-        rows.docs.append(text(doc))
+        rows.queries.append(decode_id(query))
+        rows.docs.append(decode_id(doc))
         rows.scores.append(value)
         rows.lines.append(number_)
         _add_ranks(rows, [rank], [number_])
@@ -379,11 +390,11 @@ def _add_ranks(rows: RunRows, tokens: Sequence[bytes], numbers: Sequence[int]) -
     """Ranks are used only on request, so that an unusable one is noted and no error."""
     if rows.ranks is None:
         return
-    ranks = [whole(token) for token in tokens]
+    ranks = [parse_integer(token) for token in tokens]
     if None in ranks:
         at = ranks.index(None)
         rows.ranks = None
-        rows.odd_rank = numbers[at], text(tokens[at])
+        rows.odd_rank = numbers[at], decode_id(tokens[at])
         message = f"the rank column is not used: {format_id(rows.odd_rank[1]):.80} is no whole number."
         rows.notes.append(Note(message, numbers[at]))
     else:
@@ -395,7 +406,7 @@ def _decoded_runs(tokens: Sequence[bytes]) -> Iterator[str]:
     last, decoded = b"", ""
     for token in tokens:
         if token != last:
-            last, decoded = token, text(token)
+            last, decoded = token, decode_id(token)
         yield decoded
 
 
@@ -420,7 +431,7 @@ def _meanings(layout: str) -> list[str]:
 
 def _graded(token: bytes, words: Mapping[str, float], source: Input, number_: int, problem: OnProblem) -> float | None:
     try:
-        return grade(token, words)
+        return parse_grade_token(token, words)
     except InputError as error:
         problem(_at(source, number_, error.message))
         return None
@@ -428,7 +439,7 @@ def _graded(token: bytes, words: Mapping[str, float], source: Input, number_: in
 
 def _is_probability(token: bytes) -> bool:
     try:
-        return 0 <= decimal(token, "probability") <= 1
+        return 0 <= parse_decimal(token, "probability") <= 1
     except InputError:
         return False
 
@@ -444,14 +455,14 @@ def is_padded(id: str) -> bool:
     (True, False)
     """
     token = encode_id(id)
-    return _unpadded(token) != text(token)
+    return _unpadded(token) != decode_id(token)
 
 
 def _unpadded(token: bytes) -> str:
-    return text(token.lstrip(b"0") or b"0") if token.isdigit() else text(token)
+    return decode_id(token.lstrip(b"0") or b"0") if token.isdigit() else decode_id(token)
 
 
-def as_column(value: str, what: str) -> bytes:
+def format_column(value: str, what: str) -> bytes:
     """An id as one column, or an error if white space would split it."""
     encoded = encode_id(value)
     if encoded.split() != [encoded]:

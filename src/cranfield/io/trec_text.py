@@ -16,9 +16,9 @@ from itertools import zip_longest
 from cranfield.base import Record
 from cranfield.data import Document, Subtopic, Topic
 from cranfield.errors import InputError
-from cranfield.io.beir import known_id, searchable, tidy
+from cranfield.io.beir import check_id, ensure_title, normalize_space
 from cranfield.io.files import Input
-from cranfield.io.parse_values import OnProblem, each
+from cranfield.io.parse_values import OnProblem, read_each
 
 LARGEST_DOCUMENT = 1 << 28
 
@@ -93,21 +93,21 @@ class _Element(Record):
 
 def read_sgml_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics in TREC's own format, `<top> <num> Number: 301 <title> …`, each with its line."""
-    return each(
+    return read_each(
         _topic_records(source, "top"), lambda line, record: _topic("", record[1], True, source.name, line), problem
     )
 
 
 def read_xml_topics(source: Input, problem: OnProblem) -> Iterator[tuple[int, Topic]]:
     """Topics in XML as in the TREC Web tracks, `<topic number="1"><query>…`, each with its line."""
-    return each(
+    return read_each(
         _topic_records(source, "topic"), lambda line, record: _topic(*record, False, source.name, line), problem
     )
 
 
 def read_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
     """Documents in TREC format, `<DOC><DOCNO>…</DOCNO>…</DOC>`, one after the other, each with its line."""
-    return each(_document_records(source), lambda line, record: _document(*record, source.name, line), problem)
+    return read_each(_document_records(source), lambda line, record: _document(*record, source.name, line), problem)
 
 
 def write_sgml_topics(topics: Iterable[Topic]) -> Iterator[str]:
@@ -157,7 +157,7 @@ class _TopicParts:
     def add(self, element: _Element, labelled: bool) -> None:
         name = _FULL_NAMES.get(element.name, element.name)
         part = _TOPIC_PARTS.get(name)
-        text = plain(element.content).strip(_SPACE) if part == "id" else tidy(plain(element.content))
+        text = plain(element.content).strip(_SPACE) if part == "id" else normalize_space(plain(element.content))
         if part == "subtopic":
             self._add_subtopic(element.attributes, text)
             return
@@ -171,14 +171,14 @@ class _TopicParts:
 
     def topic(self, file: str, line: int) -> Topic:
         topic = Topic(
-            id=known_id(self._text("id"), "topic", file, line),
+            id=check_id(self._text("id"), "topic", file, line),
             title=self._text("title"),
             description=self._text("description"),
             narrative=self._text("narrative"),
             subtopics=tuple(self._subtopics),
             fields={name: " ".join(texts) for name, texts in self._fields.items()},
         )
-        return searchable(topic, file, line)
+        return ensure_title(topic, file, line)
 
     def _text(self, part: str) -> str:
         return " ".join(text for text in self._texts.get(part, ()) if text)
@@ -366,9 +366,9 @@ def _document(tag: bytes, inside: bytes, file: str, line: int) -> Document:
     }
     more = {name: text for name, text in attributes.items() if name not in ("docno", "id", "title")}
     return Document(
-        id=known_id(id, "document", file, line),
+        id=check_id(id, "document", file, line),
         text=_joined(values.get("text", [])),
-        title=tidy(plain(title)),
+        title=normalize_space(plain(title)),
         fields={name: text for name, text in (more | others).items() if text},
     )
 
@@ -434,18 +434,18 @@ def _element_names(fields: Mapping[str, str], reserved: frozenset[str]) -> dict[
 
 
 def _sgml_parts(topic: Topic) -> Iterator[str]:
-    title = tidy(topic.title)
+    title = normalize_space(topic.title)
     label = "Topic: " if _label(title, "title") else ""
     yield f"<num> Number: {_sgml(topic.id)}\n<title> {label}{_sgml(title)}"
     if topic.description:
-        yield f"<desc> Description:\n{_sgml(tidy(topic.description))}"
+        yield f"<desc> Description:\n{_sgml(normalize_space(topic.description))}"
     if topic.narrative:
-        yield f"<narr> Narrative:\n{_sgml(tidy(topic.narrative))}"
+        yield f"<narr> Narrative:\n{_sgml(normalize_space(topic.narrative))}"
     for subtopic in topic.subtopics:
         kind = f' type="{_xml(subtopic.type)}"' if subtopic.type else ""
-        yield f'<subtopic number="{_xml(subtopic.id)}"{kind}> {_sgml(tidy(subtopic.text))}'
+        yield f'<subtopic number="{_xml(subtopic.id)}"{kind}> {_sgml(normalize_space(subtopic.text))}'
     for name, text in _element_names(topic.fields, _RESERVED_IN_TOPICS).items():
-        yield f"<{name}> {_sgml(tidy(text))}"
+        yield f"<{name}> {_sgml(normalize_space(text))}"
 
 
 def _xml_parts(topic: Topic) -> Iterator[str]:

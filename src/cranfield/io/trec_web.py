@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from cranfield.data import Document
 from cranfield.errors import InputError
-from cranfield.io.beir import known_id
+from cranfield.io.beir import check_id
 from cranfield.io.files import Input
 from cranfield.io.html_text import parse_headers, read_page
-from cranfield.io.parse_values import OnProblem, each
+from cranfield.io.parse_values import OnProblem, read_each
 
 LARGEST_PAGE = 1 << 28
 _OPEN, _CLOSE = re.compile(rb"\s*<DOC>\s*", re.I), re.compile(rb"\s*</DOC>\s*", re.I)
@@ -22,7 +22,7 @@ _URL_FIELDS = ("permalink", "url")
 
 def read_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
     """The pages of a file, each with its line."""
-    return each(_records(source), lambda line, record: _document(record, source.name, line), problem)
+    return read_each(_records(source), lambda line, record: _document(record, source.name, line), problem)
 
 
 def _records(source: Input) -> Iterator[tuple[int, bytes]]:
@@ -71,7 +71,7 @@ def _document(record: bytes, file: str, line: int) -> Document:
     )
     url = next((fields.pop(name) for name in _URL_FIELDS if fields.get(name)), "") or _first_line(head)
     id = docno[1].decode("utf-8", "surrogateescape").strip()
-    return Document(known_id(id, "document", file, line), page.text, page.title, page.fields(url=url, **fields))
+    return Document(check_id(id, "document", file, line), page.text, page.title, page.fields(url=url, **fields))
 
 
 def _first_line(head: bytes) -> str:

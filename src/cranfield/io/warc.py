@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 from cranfield.data import Document
 from cranfield.errors import InputError
-from cranfield.io.beir import known_id
+from cranfield.io.beir import check_id
 from cranfield.io.files import Input
 from cranfield.io.html_text import Page, is_text, parse_headers, read_page
-from cranfield.io.parse_values import OnProblem, each
+from cranfield.io.parse_values import OnProblem, read_each
 
 LARGEST_RECORD = 1 << 28
 _LONGEST_HEADER = 1 << 16
@@ -33,7 +33,9 @@ class _Record(NamedTuple):
 
 def read_documents(source: Input, problem: OnProblem) -> Iterator[tuple[int, Document]]:
     """The pages of an archive, each with its line; other records (warcinfo, request, metadata) are skipped."""
-    for line, document in each(_records(source), lambda line, record: _document(record, source.name, line), problem):
+    for line, document in read_each(
+        _records(source), lambda line, record: _document(record, source.name, line), problem
+    ):
         if document is not None:
             yield line, document
 
@@ -70,7 +72,7 @@ def _document(record: _Record, file: str, line: int) -> Document | None:
     content_type = http.get("content-type", "")
     page = read_page(_decode_body(body, http), content_type) if is_text(content_type) else Page("", "", "none")
     return Document(
-        id=known_id(id, "document", file, line),
+        id=check_id(id, "document", file, line),
         text=page.text,
         title=page.title,
         fields=page.fields(

@@ -16,7 +16,7 @@ import numpy as np
 from cranfield.base import OnDuplicate, replace
 from cranfield.data import Floats, Ints, Origin, Qrels, Run, starts_of
 from cranfield.errors import EvaluationError
-from cranfield.io import Input, as_run, display_name, read_run, run_format_of
+from cranfield.io import Input, as_run, display_name, find_run_format, read_run
 from cranfield.joining.judged_run import NO_EXTRAS, Extras, JudgedRun, Sources
 from cranfield.joining.options import DEFAULT_JOINING, Joining
 from cranfield.joining.ranking import Hits, find_hits
@@ -51,7 +51,7 @@ def join_run(
     if rules:
         joining = replace(joining, **rules)
     with Input(run) if isinstance(run, (str, os.PathLike)) else nullcontext(run) as source:
-        chosen = run_format_of(source, format) if isinstance(source, Input) else None
+        chosen = find_run_format(source, format) if isinstance(source, Input) else None
         is_plain = chosen.format == "trec" if chosen else type(run) is dict
         if is_plain and joining.is_streamable and not dense:
             streamed = stream_hits(qrels, source, joining, jobs, read_ahead)

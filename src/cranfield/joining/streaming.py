@@ -17,7 +17,7 @@ import numpy as np
 from cranfield.base import Record, core, replace
 from cranfield.data import Qrels, starts_of
 from cranfield.errors import InputError
-from cranfield.io import Input, read_trec_run, stop
+from cranfield.io import Input, raise_problem, read_trec_run
 from cranfield.joining.options import Joining
 from cranfield.joining.parallel import JoinLines, NotContiguous, NotPlain, Part, core_join, join_parts, join_text
 from cranfield.joining.ranking import Hits, find_hits
@@ -162,7 +162,7 @@ def join_lines(qrels: Qrels, joining: Joining, text: Any, at_start: bool, at_end
     text = bytes(text)
     head, tail = _edges(text, at_start, at_end)
     try:
-        rows = read_trec_run(_Lines(text[head:tail]), stop)  # type: ignore[arg-type]
+        rows = read_trec_run(_Lines(text[head:tail]), raise_problem)  # type: ignore[arg-type]
         if rows.notes or rows.ranks is None:
             return None
         run = rows.run("", None, "error")

@@ -20,7 +20,7 @@ import numpy as np
 from cranfield.base import Record, pluralize
 from cranfield.data import Document
 from cranfield.errors import CranfieldError, InputError
-from cranfield.io import writing
+from cranfield.io import open_output
 from cranfield.lab.engines import FIELDS, Passing, batches, plain, text_of
 from cranfield.lab.http import Client, RetryPolicy, ServerError
 from cranfield.lab.index import Index
@@ -284,14 +284,14 @@ def _finish(kept: _Kept, ids: list[str], digests: list[bytes], path: str, about:
         raise InputError("there is no document to get a vector for.", path)
     with suppress(FileNotFoundError):
         os.unlink(path)  # so that at no moment old vectors stand beside new ids
-    with writing(ids_file(path)) as out:
+    with open_output(ids_file(path)) as out:
         out.write("".join(f"{one}\n" for one in ids).encode("utf-8", "surrogateescape"))
-    with writing(_texts_file(path)) as out:
+    with open_output(_texts_file(path)) as out:
         out.write(b"".join(digests))
-    with writing(_about_file(path)) as out:
+    with open_output(_about_file(path)) as out:
         content = {**about, "documents": len(ids), "dimension": kept.dimension}
         out.write(json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n")
-    with writing(path) as out:
+    with open_output(path) as out:
         shape = (len(ids), kept.dimension)
         np.lib.format.write_array_header_1_0(out, {"descr": "<f4", "fortran_order": False, "shape": shape})
         for digest in digests:

@@ -20,7 +20,7 @@ from cranfield.base import Record, format_id, join_names, pluralize
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation import interval
-from cranfield.io import Input, PathLike, writing
+from cranfield.io import Input, PathLike, open_output
 
 Searcher = Callable[[str], Any]  # with a method close, if there is something to let go of
 Starter = Callable[[], Searcher]
@@ -359,7 +359,7 @@ def read_latencies(path: PathLike) -> list[Latency]:
 
 def write_latencies(latencies: Iterable[Latency], path: PathLike) -> None:
     """Write `query⇥system⇥repetition⇥ms`, a line a search."""
-    with writing(path) as out:
+    with open_output(path) as out:
         out.write(b"query\tsystem\trepetition\tms\n")
         for one in latencies:
             check_names((one.query, one.system))

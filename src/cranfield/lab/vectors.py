@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.base import format_id, join_names, pluralize
 from cranfield.data import Floats, Ints
 from cranfield.errors import DuplicateError, InputError, MissingExtra
-from cranfield.io import PathLike, column
+from cranfield.io import PathLike, find_column
 
 BLOCK = 1 << 22  # numbers that are held at a time
 LARGEST = 1e100  # a number beyond would be infinite in a product
@@ -257,7 +257,7 @@ def _parquet(name: str) -> Vectors:
         file = pq.ParquetFile(name, memory_map=True)  # so that no group of rows is held as a whole
         schema = file.schema_arrow
         lists = [field.name for field in schema if _is_list(field.type)]
-        chosen = lists[0] if len(lists) == 1 else column(lists, _VECTOR)
+        chosen = lists[0] if len(lists) == 1 else find_column(lists, _VECTOR)
         if chosen is None:
             hint = f"none of {', '.join(lists)} is called vector or embedding" if lists else "no column has lists"
             raise InputError(f"where are the vectors? Of {', '.join(schema.names) or 'no columns'}, {hint}.", name)
@@ -294,7 +294,7 @@ def _parquet_ids(file: Any, schema: Any, name: str) -> tuple[str, ...] | None:
         return bool(kinds.is_string(kind) or kinds.is_large_string(kind) or kinds.is_integer(kind))
 
     plain = [field.name for field in schema if holds_ids(field.type)]
-    chosen = column(plain, _IDS) or (plain[0] if len(plain) == 1 else None)
+    chosen = find_column(plain, _IDS) or (plain[0] if len(plain) == 1 else None)
     if chosen is None:
         return None
     values = file.read(columns=[chosen]).column(0)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from cranfield.base import format_id, join_names
 from cranfield.errors import InputError
-from cranfield.io import Input, PathLike, text
+from cranfield.io import Input, PathLike, decode_id
 
 
 def read_run_groups(path: PathLike) -> dict[str, str]:
@@ -17,7 +17,7 @@ def read_run_groups(path: PathLike) -> dict[str, str]:
         for number, line in source.lines():
             if not line.strip() or line.startswith(b"#"):
                 continue
-            fields = [text(field.strip()) for field in line.split(b"\t")]
+            fields = [decode_id(field.strip()) for field in line.split(b"\t")]
             if len(fields) != 2 or not all(fields):
                 raise InputError(f"expected 'run<TAB>group', found {len(fields)} columns.", source.name, number)
             run, group = fields

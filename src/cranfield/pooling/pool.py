@@ -20,7 +20,7 @@ import numpy as np
 from cranfield.base import Record
 from cranfield.data import Ints, Qrels
 from cranfield.errors import FormatError, InputError
-from cranfield.io import Input, without_compression, writing
+from cranfield.io import Input, open_output, strip_compression_suffix
 
 VERSION = 1
 Ranks = Mapping[str, Mapping[str, Mapping[int, int]]]  # query -> doc -> number of the run -> rank
@@ -72,7 +72,7 @@ def write_pool(pool: Pool, path: str | os.PathLike[str], provenance: str | os.Pa
     beside = provenance_path(path) if provenance is None else os.fspath(provenance)
     if beside is not None and pool.provenance:
         write_provenance(pool, beside)
-    with writing(path) as out:
+    with open_output(path) as out:
         out.write(_line({"pool": pool.header}))
         for query, docs in pool.pairs.items():
             start = f'{{"query": {quoted(query)}, "doc": '
@@ -88,7 +88,7 @@ def provenance_path(path: str | os.PathLike[str]) -> str | None:
     text = os.fspath(path)
     if text == "-":
         return None
-    plain = without_compression(text)
+    plain = strip_compression_suffix(text)
     stem, suffix = os.path.splitext(plain)
     known = suffix.lower() in (".jsonl", ".ndjson", ".json")
     return f"{stem if known else plain}.provenance.jsonl{text[len(plain) :]}"
@@ -96,7 +96,7 @@ def provenance_path(path: str | os.PathLike[str]) -> str | None:
 
 def write_provenance(pool: Pool, path: str | os.PathLike[str]) -> None:
     """Write what a pool was made of: a line for the whole, then for each pair its rank in each run that has it."""
-    with writing(path) as out:
+    with open_output(path) as out:
         out.write(_line({"provenance": pool.provenance}))
         runs = [f'"{run}": ' for run in range(len(pool.provenance.get("runs", ())))]
         for query, docs in pool.pairs.items():

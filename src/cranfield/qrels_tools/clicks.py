@@ -9,18 +9,18 @@ from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Origin, Qrels
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import (
-    DOC,
-    QUERY,
+    DOC_COLUMNS,
+    QUERY_COLUMNS,
     Input,
-    Pairs,
+    JsonObject,
     PathLike,
-    any_id,
-    any_number,
-    column,
-    delimited,
     display_name,
+    find_column,
+    get_required,
+    parse_id,
     parse_json,
-    wanted,
+    parse_number,
+    read_delimited,
 )
 from cranfield.qrels_tools.provenance import CLICKS, Provenance, Source
 from cranfield.stats import wilson
@@ -168,14 +168,17 @@ class _Rows:
 
     def add(self, row: Mapping[str, Any], file: str, line: int) -> None:
         try:
-            query = any_id(wanted(row, (*QUERY, *_TEXT), "query"), "query")
-            doc = any_id(wanted(row, (*DOC, "url"), "document"), "document")
-            clicks = _number(wanted(row, _CLICKS, "number of clicks"), "clicks")
-            impressions = _number(wanted(row, _IMPRESSIONS, "number of impressions"), "impressions")
+            query = parse_id(get_required(row, (*QUERY_COLUMNS, *_TEXT), "query"), "query")
+            doc = parse_id(get_required(row, (*DOC_COLUMNS, "url"), "document"), "document")
+            clicks = _number(get_required(row, _CLICKS, "number of clicks"), "clicks")
+            impressions = _number(get_required(row, _IMPRESSIONS, "number of impressions"), "impressions")
         except InputError as error:
             raise InputError(error.message, file, line) from None
         self.rows += 1
-        used = {column(row, names) for names in ((*QUERY, *_TEXT), (*DOC, "url"), _CLICKS, _IMPRESSIONS)}
+        used = {
+            find_column(row, names)
+            for names in ((*QUERY_COLUMNS, *_TEXT), (*DOC_COLUMNS, "url"), _CLICKS, _IMPRESSIONS)
+        }
         self.unused |= dict.fromkeys(name for name in row if name not in used)
         if self.topics is not None:
             known = self.topics.get(_plain(query))
@@ -228,7 +231,7 @@ def _plain(text: str) -> str:
 
 
 def _number(value: Any, what: str) -> float:
-    number = any_number(value, what)
+    number = parse_number(value, what)
     if number < 0 or not number.is_integer():
         raise InputError(f"{what} {number:g}: expected a whole number from 0.")
     return number
@@ -242,7 +245,7 @@ def _records(source: Input) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if lines[0].lstrip().startswith(b"{"):
         yield from _json_lines(source)
         return
-    yield from delimited(source, "\t" if b"\t" in lines[0] else ",")
+    yield from read_delimited(source, "\t" if b"\t" in lines[0] else ",")
 
 
 def _json_lines(source: Input) -> Iterator[tuple[int, Mapping[str, Any]]]:
@@ -251,7 +254,7 @@ def _json_lines(source: Input) -> Iterator[tuple[int, Mapping[str, Any]]]:
             continue
         try:
             found = parse_json(line)
-            if not isinstance(found, Pairs):
+            if not isinstance(found, JsonObject):
                 raise InputError("expected a JSON object on each line.")
             yield number, found.record()
         except InputError as error:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.data import Bools, Floats
 from cranfield.errors import InputError
-from cranfield.io import decimal
+from cranfield.io import parse_decimal
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)"
 _RANGE = re.compile(rf"({_NUMBER})\s*(?:-|–|\.\.)\s*({_NUMBER})?")
@@ -102,4 +102,4 @@ def _ends(found: re.Match[str], part: str, option: str) -> tuple[float, float]:
 
 
 def _decimal(text: str, what: str) -> float:
-    return decimal(text.encode("utf-8", "surrogateescape"), what)
+    return parse_decimal(text.encode("utf-8", "surrogateescape"), what)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cranfield.errors import InputError
-from cranfield.io import Input, PathLike, text
+from cranfield.io import Input, PathLike, decode_id
 
 
 def ids_of(named: Sequence[str], path: PathLike | None) -> list[str] | None:
@@ -25,7 +25,7 @@ def read_ids(path: PathLike) -> list[str]:
                 continue
             if len(words) > 1:
                 raise InputError(f"expected one id a line, found {len(words)} columns.", source.name, number)
-            found.append(text(words[0]))
+            found.append(decode_id(words[0]))
         if not found:
             raise InputError("no id in this file: expected one a line.", source.name)
     return found

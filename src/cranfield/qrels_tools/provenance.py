@@ -12,7 +12,7 @@ from typing import Any
 from cranfield.base import Record
 from cranfield.data import Qrels
 from cranfield.errors import CranfieldError
-from cranfield.io import PathLike, sha256_of, write_qrels, writing
+from cranfield.io import PathLike, hash_file, open_output, write_qrels
 
 SUFFIX = ".provenance.json"
 JUDGMENTS, CLICKS = "judgments", "clicks"
@@ -92,8 +92,8 @@ def write_judgments(qrels: Qrels, path: str, provenance: Provenance, format: str
     """
     lost = write_qrels(qrels, path, format)
     if path != "-" and os.path.isfile(path):
-        known = {**_record(provenance), "sha256": sha256_of(path)}
-        with writing(provenance_file(path)) as out:
+        known = {**_record(provenance), "sha256": hash_file(path)}
+        with open_output(provenance_file(path)) as out:
             out.write((json.dumps(known, indent=1, ensure_ascii=True) + "\n").encode())
     return lost
 
@@ -103,7 +103,7 @@ def read_provenance(path: PathLike) -> Provenance | None:
     try:
         with open(provenance_file(path), "rb") as file:
             found = json.loads(file.read())
-        if found["sha256"] != sha256_of(path):
+        if found["sha256"] != hash_file(path):
             return None
         sources = tuple(
             Source(str(one["name"]), one.get("file"), one.get("sha256"), bool(one.get("model")))

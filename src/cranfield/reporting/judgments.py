@@ -11,7 +11,7 @@ from typing import Any
 
 from cranfield.base import encode_id, join_names, pluralize
 from cranfield.data import Qrels
-from cranfield.io import number as written
+from cranfield.io import format_number as written
 from cranfield.qrels_tools import CAUTION, KINDS, Change, Clicked, Conflict, Counts, Differences, Merged, Spread
 from cranfield.tables import MISSING, Cell, Table, dumped, render
 

@@ -80,9 +80,13 @@ def quoted(name: str) -> str:
 
 def run_columns(frame: Any, with_ranks: bool, **given: str | None) -> Columns:
     """The columns of a run: query, doc, score, the rank if it is asked for, and the run where there are several."""
-    needed: dict[str, Sequence[str]] = {"query": rows.QUERY, "doc": rows.DOC, "score": rows.SCORE}
+    needed: dict[str, Sequence[str]] = {
+        "query": rows.QUERY_COLUMNS,
+        "doc": rows.DOC_COLUMNS,
+        "score": rows.SCORE_COLUMNS,
+    }
     if with_ranks:
-        needed["rank"] = rows.RANK
+        needed["rank"] = rows.RANK_COLUMNS
     return _found(frame, "the run", needed, {"run": RUN}, given)
 
 
@@ -91,7 +95,7 @@ def qrels_columns(frame: Any, **given: str | None) -> Columns:
     found = _found(
         frame,
         "the qrels",
-        {"query": rows.QUERY, "doc": rows.DOC, "grade": rows.GRADE},
+        {"query": rows.QUERY_COLUMNS, "doc": rows.DOC_COLUMNS, "grade": rows.GRADE_COLUMNS},
         {"subtopic": rows.SUBTOPIC, **_EXTRA},
         given,
     )
@@ -115,7 +119,7 @@ def _found(
         chosen = given.get(idea)
         if chosen is not None and chosen not in types:
             raise InputError(f"{what}: there is no column {chosen!r} for {idea}: it has {', '.join(types)}.")
-        found = chosen or rows.column(types, aliases)
+        found = chosen or rows.find_column(types, aliases)
         if found is not None:
             names[idea] = found
         elif idea in needed:

@@ -14,7 +14,7 @@ from cranfield.base import Record
 from cranfield.data import Origin
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation import distinct_names
-from cranfield.io import AS_ASKED, display_name, sha256_of
+from cranfield.io import AS_REQUESTED, display_name, hash_file
 from cranfield.spark.columns import WHOLE, Columns, qrels_columns, quoted, run_columns
 
 FORMATS = ("trec", "csv", "tsv", "jsonl", "parquet")
@@ -126,7 +126,7 @@ def _format_of(path: str, given: str | None) -> tuple[str, str]:
     if given is not None:
         if given not in FORMATS:
             raise CranfieldError(f"--engine spark reads {', '.join(FORMATS)}, not {given}.")
-        return given, AS_ASKED
+        return given, AS_REQUESTED
     stem = path.rstrip("/")
     for suffix in _COMPRESSED:
         stem = stem.removesuffix(suffix)
@@ -159,7 +159,7 @@ def _read(session: Any, path: str, given: str | None, as_columns: Callable[[Any]
 def _digest(path: str) -> str:
     """SHA-256 of a file on this machine; of others and of folders there is none."""
     local = _local(path)
-    return "" if local is None or not os.path.isfile(local) else sha256_of(local)
+    return "" if local is None or not os.path.isfile(local) else hash_file(local)
 
 
 def _begins_with(lines: Any, mark: str) -> bool:

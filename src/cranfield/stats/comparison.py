@@ -12,7 +12,7 @@ from typing import Any
 from cranfield.base import Record, pluralize, replace
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Scores
-from cranfield.io import ScoreRows, frame_records
+from cranfield.io import ScoreRows, read_frame
 from cranfield.stats.claims import Claim, claims, warnings
 from cranfield.stats.measure_comparison import (
     CORRECTION_NAMES,
@@ -268,7 +268,7 @@ def _is_collection(scores: Any) -> bool:
     if isinstance(scores, Scores | ScoreTable | ScoreRows):
         return True
     if not isinstance(scores, Mapping):
-        return not isinstance(scores, str) and frame_records(scores) is not None
+        return not isinstance(scores, str) and read_frame(scores) is not None
     inner = list(scores.values())
     if any(isinstance(own, Mapping) for own in inner):
         # {run: {measure: {query: value}}} has mappings one level deeper than {measure: {query: value}}

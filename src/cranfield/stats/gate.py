@@ -12,7 +12,7 @@ from cranfield.base import Record, join_names, pluralize, sort_naturally
 from cranfield.data import Origin
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import TOP, Evaluator, RunScores, Scores
-from cranfield.io import any_id
+from cranfield.io import parse_id
 from cranfield.measures import Measure, parse_measures
 from cranfield.stats.claims import FEW_TOPICS, JUDGED_APART, POWER, p_text
 from cranfield.stats.multiple import adjust
@@ -427,7 +427,7 @@ def _given_side(role: str, given: Any, measures: Sequence[Scored]) -> Side:
     if len(measures) > 1:
         names = join_names(measure.label for measure in measures)
         raise CranfieldError(f"the scores of the {role} are of one measure, and {names} were asked for: give Scores.")
-    return Side(role, {measures[0].label: {any_id(query, "query"): value for query, value in given.items()}})
+    return Side(role, {measures[0].label: {parse_id(query, "query"): value for query, value in given.items()}})
 
 
 def _warnings(

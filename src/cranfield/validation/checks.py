@@ -9,16 +9,16 @@ from cranfield.errors import CranfieldError, InputError
 from cranfield.io import (
     QRELS_READERS,
     RUN_READERS,
-    Identity,
+    FileKind,
     Input,
     Kind,
     PathLike,
     QrelsRows,
     RunRows,
+    detect_kind,
     display_name,
-    documents_in,
-    identify,
-    topics_in,
+    read_open_documents,
+    read_open_topics,
 )
 from cranfield.validation.findings import Checked, Finding, Unit, unit_of
 from cranfield.validation.qrels import qrels_findings
@@ -39,7 +39,7 @@ def check_file(
     try:
         with Input(path) as source:
             name = source.name
-            identity = identify(source.head, source.name, kind, {"run": run_format, "qrels": qrels_format})
+            identity = detect_kind(source.head, source.name, kind, {"run": run_format, "qrels": qrels_format})
             if identity.kind == "run":
                 rows = RUN_READERS[identity.format](source, problems.append)
                 return _checked_run(rows, name, identity, problems)
@@ -53,7 +53,7 @@ def check_file(
         return Checked(name, identity, "", (Finding("error", "unreadable", str(error)),))
 
 
-def _checked_run(rows: RunRows, name: str, identity: Identity, problems: list[InputError]) -> Checked:
+def _checked_run(rows: RunRows, name: str, identity: FileKind, problems: list[InputError]) -> Checked:
     unit = unit_of(identity.format)
     repeated = list(_repeats(rows.queries, rows.docs, rows.lines, [""] * len(rows.docs), "retrieved", unit))
     run = rows.run(display_name(name), None, "first")
@@ -62,7 +62,7 @@ def _checked_run(rows: RunRows, name: str, identity: Identity, problems: list[In
     return Checked(name, identity, counts, _unless_empty(findings, rows.docs, "document"), run)
 
 
-def _checked_qrels(rows: QrelsRows, name: str, identity: Identity, problems: list[InputError]) -> Checked:
+def _checked_qrels(rows: QrelsRows, name: str, identity: FileKind, problems: list[InputError]) -> Checked:
     unit = unit_of(identity.format)
     within = [
         f"{subtopic}\t{subgroup}"
@@ -75,7 +75,7 @@ def _checked_qrels(rows: QrelsRows, name: str, identity: Identity, problems: lis
     return Checked(name, identity, counts, _unless_empty(findings, rows.docs, "judgment"), qrels)
 
 
-def _checked_texts(source: Input, identity: Identity, problems: list[InputError]) -> Checked:
+def _checked_texts(source: Input, identity: FileKind, problems: list[InputError]) -> Checked:
     lines: dict[str, int] = {}
     findings: list[Finding] = []
     for id_, text, line in _texts(source, identity, problems):
@@ -90,13 +90,13 @@ def _checked_texts(source: Input, identity: Identity, problems: list[InputError]
     return Checked(source.name, identity, pluralize(len(lines), noun), checked, ids=lines)
 
 
-def _texts(source: Input, identity: Identity, problems: list[InputError]) -> Iterator[tuple[str, str, int]]:
+def _texts(source: Input, identity: FileKind, problems: list[InputError]) -> Iterator[tuple[str, str, int]]:
     """(id, text, line) of topics or documents."""
     if identity.kind == "topics":
-        for line, topic in topics_in(source, identity.format, problems.append):
+        for line, topic in read_open_topics(source, identity.format, problems.append):
             yield topic.id, topic.title + topic.description + topic.narrative, line
     else:
-        for line, document in documents_in(source, identity.format, problems.append):
+        for line, document in read_open_documents(source, identity.format, problems.append):
             yield document.id, document.title + document.text, line
 
 

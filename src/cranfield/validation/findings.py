@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from cranfield.base import Record
 from cranfield.data import Qrels, Run
-from cranfield.io import Identity, placed
+from cranfield.io import FileKind, add_place
 
 Level = Literal["error", "warning", "info"]
 Unit = Literal["line", "record"]
@@ -27,7 +27,7 @@ class Finding(Record):
 
     def __str__(self) -> str:
         file = "" if self.file is None else f"{self.file}, "
-        return placed(self.message, self.count, None if self.line is None else f"{file}{self.unit} {self.line}")
+        return add_place(self.message, self.count, None if self.line is None else f"{file}{self.unit} {self.line}")
 
     def record(self) -> dict[str, Any]:
         place = {"file": self.file} if self.file is not None else {}
@@ -46,7 +46,7 @@ class Checked(Record):
     """A file, what it is, what it holds, and what was found in it."""
 
     file: str
-    identity: Identity | None
+    identity: FileKind | None
     counts: str
     findings: tuple[Finding, ...]
     value: Run | Qrels | None = None

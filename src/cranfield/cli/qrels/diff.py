@@ -11,7 +11,7 @@ from cranfield.cli.options import echo, on_terminal, width
 from cranfield.cli.qrels.common import keep_inputs, reader, reading_options, rel_option
 from cranfield.errors import InputError
 from cranfield.evaluation import distinct_names
-from cranfield.io import display_name, writing
+from cranfield.io import display_name, open_output
 from cranfield.qrels_tools import differences
 from cranfield.reporting import judgments as report
 
@@ -49,7 +49,7 @@ def command(
     names = distinct_names([display_name(old), display_name(new)], [old, new])
     found = differences(read(old), read(new), names)
     if output is not None:
-        with writing(output) as out:
+        with open_output(output) as out:
             out.write(report.changes_table(found, output))
     echo(
         report.differences_json(found, rel)

@@ -11,7 +11,7 @@ import click
 from cranfield.cli.options import on_terminal, width
 from cranfield.cli.qrels.common import keep_inputs, output_options, reader, reading_options, write
 from cranfield.errors import InputError
-from cranfield.io import writing
+from cranfield.io import open_output
 from cranfield.qrels_tools import RULES, TIES, merge, parse_scale, read_assessors
 from cranfield.reporting import conflicts_table, merge_text
 
@@ -86,7 +86,7 @@ def command(
         rounded=rounded,
     )
     if conflicts is not None:
-        with writing(conflicts) as out:
+        with open_output(conflicts) as out:
             out.write(conflicts_table(merged, conflicts))
     said = merge_text(merged, conflicts, min(width(), 100), on_terminal())
     write(merged.qrels, output, merged.provenance(), [said], quiet)

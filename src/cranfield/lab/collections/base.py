@@ -14,15 +14,15 @@ from cranfield.base import Record, format_id, join_names, replace
 from cranfield.data import Document, Origin, Qrels, Topic
 from cranfield.errors import InputError
 from cranfield.io import (
-    AS_ASKED,
+    AS_REQUESTED,
     Input,
     OnProblem,
     QrelsRows,
     display_name,
+    raise_problem,
     read_qrels,
     read_topics,
-    stop,
-    without_compression,
+    strip_compression_suffix,
 )
 
 DocumentReader = Callable[[Input, OnProblem], Iterator[tuple[int, Document]]]
@@ -142,7 +142,7 @@ def matching(folder: str, patterns: Sequence[str]) -> list[str]:
         found = [
             name
             for name in names
-            if any(fnmatch.fnmatchcase(each.lower(), pattern) for each in (name, without_compression(name)))
+            if any(fnmatch.fnmatchcase(each.lower(), pattern) for each in (name, strip_compression_suffix(name)))
         ]
         if found:
             return [os.path.join(folder, name) for name in found]
@@ -181,7 +181,7 @@ def stream(files: Iterable[str], read: DocumentReader) -> Iterator[Document]:
     for file in files:
         found = False
         with Input(file) as source:
-            for _, document in read(source, stop):
+            for _, document in read(source, raise_problem):
                 found = True
                 yield document
         if not found:
@@ -192,7 +192,7 @@ def topics_by(file: str, read: TopicReader) -> tuple[Topic, ...]:
     """The topics of a file, read by a layout's own reader."""
     topics: dict[str, Topic] = {}
     with Input(file) as source:
-        for line, topic in read(source, stop):
+        for line, topic in read(source, raise_problem):
             if topics.setdefault(topic.id, topic) is not topic:
                 raise InputError(f"topic {format_id(topic.id)} occurs again. Ids must differ.", source.name, line)
     if not topics:
@@ -203,8 +203,8 @@ def topics_by(file: str, read: TopicReader) -> tuple[Topic, ...]:
 def qrels_by(file: str, read: QrelsReader, format: str) -> Qrels:
     """The judgments of a file, read by a layout's own reader."""
     with Input(file) as source:
-        rows = read(source, stop)
-        origin = Origin(source.name, format, AS_ASKED, source.sha256)
+        rows = read(source, raise_problem)
+        origin = Origin(source.name, format, AS_REQUESTED, source.sha256)
     if not rows.docs:
         raise InputError("no judgment in this file.", file)
     return rows.qrels(display_name(file), origin, "error")

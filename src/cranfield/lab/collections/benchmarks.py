@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from cranfield.base import format_id, join_names
 from cranfield.data import Document, Qrels, Topic
 from cranfield.errors import InputError
-from cranfield.io import read_documents, read_qrels, read_topics, without_compression
+from cranfield.io import read_documents, read_qrels, read_topics, strip_compression_suffix
 from cranfield.lab.collections.base import Address, Collection, assembled, matching, missing, the_one
 
 CORPUS = ("corpus.jsonl",)
@@ -92,7 +92,7 @@ def _beir_split(address: Address) -> tuple[str | None, list[str]]:
     """The judgments of the split that is asked for, of test, or of the only one there is; and what to say of it."""
     folder = os.path.join(address.where, "qrels")
     files = matching(folder, ("*.tsv",)) if os.path.isdir(folder) else []
-    splits = {os.path.splitext(os.path.basename(without_compression(file)))[0]: file for file in files}
+    splits = {os.path.splitext(os.path.basename(strip_compression_suffix(file)))[0]: file for file in files}
     split = address.options.get("split")
     if split is not None and split not in splits:
         found = f"it has {join_names(splits)}" if splits else "it has no qrels"

@@ -9,7 +9,7 @@ from typing import Any
 
 from cranfield.data import Document, Qrels, Subtopic, Topic
 from cranfield.errors import CranfieldError, InputError, MissingExtra
-from cranfield.io import QrelsRows, known_id, read_page, searchable, tidy, whole
+from cranfield.io import QrelsRows, check_id, ensure_title, normalize_space, read_page, replace_lone_surrogates
 from cranfield.lab.collections.base import Address, Collection, assembled
 
 # what ir_datasets calls the parts of documents and queries, the first that there is being taken
@@ -78,29 +78,29 @@ def _saying(address: Address) -> Iterator[None]:
 
 def _document(item: Any, address: Address) -> Document:
     values = dict(zip(item._fields, item, strict=True))
-    id = known_id(str(values.pop("doc_id")), "document", str(address), 0)
+    id = check_id(str(values.pop("doc_id")), "document", str(address), 0)
     title = str(values.pop("title", "") or "")
     name = next((name for name in _TEXT if name in values), None)
     text = item.default_text() if name is None else values.pop(name)
-    others = {key: whole(value) for key, value in values.items() if isinstance(value, str) and value}
+    others = {key: replace_lone_surrogates(value) for key, value in values.items() if isinstance(value, str) and value}
     if isinstance(text, bytes):  # ClueWeb's pages
         page = read_page(text, str(values.get("body_content_type") or ""))
         return Document(id, page.text, title or page.title, {**others, **page.fields()})
-    return Document(id, whole(str(text)), whole(title), others)
+    return Document(id, replace_lone_surrogates(str(text)), replace_lone_surrogates(title), others)
 
 
 def _topic(item: Any, address: Address) -> Topic:
     values = dict(zip(item._fields, item, strict=True))
-    id = known_id(str(values.pop("query_id")), "topic", str(address), 0)
+    id = check_id(str(values.pop("query_id")), "topic", str(address), 0)
     title, description, narrative = (_taken(values, names) for names in (_QUERY, _DESCRIPTION, _NARRATIVE))
     subtopics = tuple(
-        Subtopic(str(sub.number), tidy(str(sub.text)), str(getattr(sub, "type", "")))
+        Subtopic(str(sub.number), normalize_space(str(sub.text)), str(getattr(sub, "type", "")))
         for sub in values.pop("subtopics", None) or ()
     )
-    fields = {key: whole(value) for key, value in values.items() if isinstance(value, str) and value}
-    return searchable(Topic(id, title, description, narrative, subtopics, fields), str(address), 0)
+    fields = {key: replace_lone_surrogates(value) for key, value in values.items() if isinstance(value, str) and value}
+    return ensure_title(Topic(id, title, description, narrative, subtopics, fields), str(address), 0)
 
 
 def _taken(values: dict[str, Any], names: tuple[str, ...]) -> str:
     name = next((name for name in names if isinstance(values.get(name), str)), None)
-    return "" if name is None else tidy(whole(values.pop(name)))
+    return "" if name is None else normalize_space(replace_lone_surrogates(values.pop(name)))

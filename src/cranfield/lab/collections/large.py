@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Document, Qrels, Topic
 from cranfield.errors import InputError
-from cranfield.io import ENCODINGS_NOTE, MAGIC, read_qrels, read_topics, trec_text, trec_web, warc
+from cranfield.io import ENCODINGS_NOTE, LZW_MAGIC, read_qrels, read_topics, trec_text, trec_web, warc
 from cranfield.lab.collections.base import (
     Address,
     Collection,
@@ -27,7 +27,7 @@ _TOPIC_NAMES = re.compile(r"topic|quer(?:y|ies)|testset", re.I)
 _QRELS_NAMES = re.compile(r"qrel|(?<![a-z])prels", re.I)
 _READ_ME = re.compile(r"read|copyright|license|md5|sha1|checksum|index\.", re.I)
 _EXTRAS = re.compile(r"extras[^/\\]*[/\\]", re.I)  # GOV2 comes with a folder of tables of ids and URLs
-_PACKED = (MAGIC, b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
+_PACKED = (LZW_MAGIC, b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd")
 _DOC = re.compile(rb"<DOC[\s>]", re.I)
 _WARC = re.compile(r"\.warc(?:\.\w+)?$", re.I)
 _EXPECTED = {

@@ -8,7 +8,7 @@ from typing import IO
 
 from cranfield.base import pluralize
 from cranfield.errors import InputError
-from cranfield.io import as_column, number, text
+from cranfield.io import decode_id, format_column, format_number
 from cranfield.lab.engines import Hits
 
 
@@ -80,9 +80,11 @@ class Keeping:
 
 
 def _lines(query: str, hits: Hits) -> bytes:
-    asked = as_column(query, "query id")
+    asked = format_column(query, "query id")
     ranked = enumerate(hits, 1)
-    lines = [b"%b Q0 %b %d %b kept\n" % (asked, as_column(d, "document id"), i, number(s)) for i, (d, s) in ranked]
+    lines = [
+        b"%b Q0 %b %d %b kept\n" % (asked, format_column(d, "document id"), i, format_number(s)) for i, (d, s) in ranked
+    ]
     return b"".join(lines) + b"# %b answered\n" % asked
 
 
@@ -90,5 +92,5 @@ def _parted(line: bytes) -> tuple[str, str, float]:
     """Query, document and score; no document where the query ends."""
     columns = line.split()
     if columns[0] == b"#":
-        return text(columns[1]), "", 0.0
-    return text(columns[0]), text(columns[2]), float(columns[4])
+        return decode_id(columns[1]), "", 0.0
+    return decode_id(columns[0]), decode_id(columns[2]), float(columns[4])

@@ -12,7 +12,7 @@ from cranfield.base import GRADE_WORDS, Record, join_names, pluralize, replace
 from cranfield.data import Document, Run, Topic
 from cranfield.errors import MissingExtra
 from cranfield.evaluation import Scores
-from cranfield.io import expand, read_documents, read_topics, writing
+from cranfield.io import expand_path, open_output, read_documents, read_topics
 from cranfield.reporting.costs import Costs, read_costs
 from cranfield.reporting.page import explorer as topics_page
 from cranfield.reporting.page import provenance as rests_on
@@ -48,7 +48,7 @@ class Report(Record):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page; `-` is standard output."""
-        with writing(path) as out:
+        with open_output(path) as out:
             out.write(self.html.encode())
 
     def __str__(self) -> str:
@@ -129,7 +129,7 @@ def _read_once_more(
 
 def _files(given: Any) -> list[str]:
     """The files that texts are read from, as far as they can be read once more."""
-    return [file for file in expand(given) if file != "-"] if isinstance(given, (str, os.PathLike)) else []
+    return [file for file in expand_path(given) if file != "-"] if isinstance(given, (str, os.PathLike)) else []
 
 
 def _with_texts(explorer: Explorer, topics: Any, documents: Any) -> Explorer:

@@ -15,7 +15,7 @@ from typing import Any
 
 from cranfield.base import Record
 from cranfield.errors import CranfieldError, MissingExtra
-from cranfield.io import without_compression, writing
+from cranfield.io import open_output, strip_compression_suffix
 from cranfield.reporting.plots.theme import CONFIG, DARK, FONT, GROUND, WIDTH, wrapped
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
@@ -79,7 +79,7 @@ class Plot(Record, eq=False):
         """Write the picture to a file in the format that its name ends with: svg, png, pdf, html or json."""
         kind = format or format_of(path)
         content = self.rendered(kind, dpi)
-        with writing(path) as out:
+        with open_output(path) as out:
             out.write(content)
 
     def rendered(self, format: str, dpi: float = DPI) -> bytes:
@@ -118,7 +118,7 @@ _ENDINGS = {f".{name}": name for name in FORMATS} | {".htm": "html"}
 
 def format_of(path: str | os.PathLike[str]) -> str:
     """The format that a file's name asks for."""
-    ending = Path(without_compression(path)).suffix.lower()
+    ending = Path(strip_compression_suffix(path)).suffix.lower()
     if ending not in _ENDINGS:
         raise CranfieldError(
             f"{os.fspath(path)}: the name of a picture ends with {', '.join(f'.{name}' for name in FORMATS[:-1])} or "

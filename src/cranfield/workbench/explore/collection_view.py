@@ -15,7 +15,7 @@ from cranfield.data import Qrels, Topic
 from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation import distinct_names
 from cranfield.experiment import Collection, Given, Workspace
-from cranfield.io import display_name, expand, read_qrels, sha256_of
+from cranfield.io import display_name, expand_path, hash_file, read_qrels
 from cranfield.measures import own_name
 from cranfield.workbench.app_state import DataSource
 from cranfield.workbench.document_store import DocumentSource, fingerprint_files
@@ -143,7 +143,7 @@ class CollectionLoader:
 
     def _of_files(self) -> dict[str, Any]:
         assert self.source.qrels is not None
-        files = [file for path in self.source.runs for file in expand(path)]
+        files = [file for path in self.source.runs for file in expand_path(path)]
         if not files:
             raise NothingToExplore("There are no runs: name them, as in cranfield serve --qrels QRELS RUN…")
         names = distinct_names([display_name(file) for file in files], list(files))
@@ -254,7 +254,7 @@ class CollectionLoader:
         if last is None or last[0] != fingerprint:
             key = cache_key("digest", os.path.abspath(file), fingerprint)
             cached = self.cache.get(key)
-            digest = cached.decode() if cached else sha256_of(file)
+            digest = cached.decode() if cached else hash_file(file)
             if cached is None:
                 self.cache.put({key: digest.encode()})
             last = self._digests[file] = (fingerprint, digest)

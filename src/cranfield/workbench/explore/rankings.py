@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield.base import Record, encode_id
 from cranfield.data import Floats, Ints, Qrels, Run
-from cranfield.io import PlainRun, writing
+from cranfield.io import PlainRun, open_output
 from cranfield.joining import Joining, join_run
 from cranfield.workbench.explore.column_codec import pack, unpack
 
@@ -253,7 +253,7 @@ class Rankings:
 
     def _write(self, key: str, content: bytes) -> Ranking:
         try:
-            with writing(self.folder / f"{key}.rank") as out:
+            with open_output(self.folder / f"{key}.rank") as out:
                 out.write(content)
         except Exception:  # disk full: it stays in memory while it is used
             return Ranking(content)

@@ -15,7 +15,7 @@ from starlette.routing import Route
 from cranfield.annotation import Exported, export_qrels, import_judgments, judges, sampled_by, write_history
 from cranfield.base import pluralize
 from cranfield.errors import CranfieldError, InputError
-from cranfield.io import as_column, read_qrels, read_topics, write_qrels
+from cranfield.io import format_column, read_qrels, read_topics, write_qrels
 from cranfield.pooling import read_pool
 from cranfield.qrels_tools import RULES, TIES, Ties
 from cranfield.reporting import imported_text
@@ -115,7 +115,7 @@ def _check_writable(done: Exported) -> None:
     for query, docs in done.qrels.to_dict().items():
         for name, what in ((query, "query id"), *((doc, "doc id") for doc in docs)):
             try:
-                as_column(name, what)
+                format_column(name, what)
             except InputError as error:
                 raise InputError(f"{error.message} The history below contains everything.") from None
 
