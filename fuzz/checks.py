@@ -15,13 +15,13 @@ import numpy as np  # noqa: E402
 from _harness import call, sealed  # noqa: E402
 
 from cranfield.base import fields  # noqa: E402
-from cranfield.joining import Hits, Joining  # noqa: E402
+from cranfield.joining import TIE_RULES, Hits, Joining  # noqa: E402
 from cranfield.joining.parallel import Part  # noqa: E402
 from cranfield.joining.streaming import _merge, _with_groups  # noqa: E402
 
 __all__ = ["attempt", "comes_back", "compared", "core", "joining", "same_hits", "sealed"]
 
-TIES = ("trec", "doc-ascending", "input-order", "best", "worst")  # in the core's order
+TIES = {rule.core_code: name for name, rule in reversed(TIE_RULES.items())}  # by the number in the core
 ONE_IN = 50
 
 gc.freeze()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield import EvaluationError, Measure, Qrels, as_qrels, as_run, evaluate, join_run, parse_measure
-from cranfield.base import replace
+from cranfield.base import Record, replace
 from cranfield.evaluation import bounds
 from cranfield.evaluation.bounds import Bounds, Completions, possible_grades
 from cranfield.evaluation.tools.comparison import ToolEvaluator
@@ -172,7 +172,7 @@ def test_what_is_known_of_a_measure_finds_the_extremes_of_longer_lists_too(seed,
 # as evaluate has it, for measures that look at more than ranks and grades too
 
 
-class Collection:
+class Collection(Record):
     """Judgments as rows (doc, subtopic, grade) of one query, a ranking, and what some measures need beyond them."""
 
     rows: tuple[tuple[str, str, float], ...]

@@ -19,13 +19,10 @@ from cranfield.base import (
     QRELS_FORMATS,
     RUN_FORMATS,
     How,
-    Missing,
     OnDuplicate,
-    RankBy,
-    ScoreType,
-    Ties,
 )
 from cranfield.errors import InputError, MeasureError
+from cranfield.joining import JOIN_OPTIONS
 
 if TYPE_CHECKING:
     from cranfield.data import Qrels
@@ -74,15 +71,15 @@ def measures_option(function: F) -> F:
 
 def join_options(function: F) -> F:
     """How the run is ranked and joined with the judgments."""
-    choices: list[tuple[str, Any, str, str]] = [
-        ("--ties", Ties, "trec", "Order of documents with equal scores; trec: by doc id, descending."),
-        ("--rank-by", RankBy, "score", "What ranks documents."),
-        ("--score-type", ScoreType, "float64", "Precision of scores; trec_eval 9 has float32."),
-        ("--missing", Missing, "zero", "Judged queries that the run lacks."),
-        ("--on-duplicate", OnDuplicate, "error", "A document twice for the same query."),
+    options = [
+        ("--ties", JOIN_OPTIONS["ties"], "trec", "Order of documents with equal scores; trec: by doc id, descending."),
+        ("--rank-by", JOIN_OPTIONS["rank_by"], "score", "What ranks documents."),
+        ("--score-type", JOIN_OPTIONS["score_type"], "float64", "Precision of scores; trec_eval 9 has float32."),
+        ("--missing", JOIN_OPTIONS["missing"], "zero", "Judged queries that the run lacks."),
+        ("--on-duplicate", get_args(OnDuplicate), "error", "A document twice for the same query."),
     ]
-    for name, values, default, text in reversed(choices):
-        kind = click.Choice(list(get_args(values)))
+    for name, choices, default, text in reversed(options):
+        kind = click.Choice(choices)
         function = click.option(name, type=kind, default=default, show_default=True, help=text)(function)
     return function
 

@@ -22,7 +22,7 @@ import numpy as np
 from cranfield.base import Record, Ties, encode_id, replace
 from cranfield.data import Bools, Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.joining import Extras, JudgedRun, Sources, join_run
+from cranfield.joining import TIE_RULES, Extras, JudgedRun, Sources, join_run
 from cranfield.measures import AP, CG, NCG, REGISTRY, YAAP, Bpref, Gained, Measure, is_built_in, nDCG
 
 MOST_CANDIDATES = 20_000  # for one query
@@ -31,7 +31,8 @@ MOST_JOINED = 5_000  # candidates of a query that are joined one by one
 MOST_JUDGMENTS = 1_000_000  # in these
 MOST_SAMPLED = 4_000_000  # documents in all candidates, in all orders of ties that are drawn
 AT_ONCE = 1_000_000  # documents in memory at a time
-_BY_GRADE = ("best", "worst", "expected")  # tie rules under which the ranking depends on the grades
+_BY_GRADE = {name for name, rule in TIE_RULES.items() if rule.by_grade}
+_NOT_FIXED = _BY_GRADE | {"expected"}  # tie rules that do not give a document one rank whatever the grades are
 
 
 class Bounds(Record, eq=False):
@@ -127,7 +128,7 @@ class Completions:
 
 def _can_change(measure: Measure, ties: Ties) -> bool:
     """Whether judgments can: by what they say of documents, or by the order they give to ties."""
-    return measure.judgments_matter or measure.judged_only or ties in ("best", "worst")
+    return measure.judgments_matter or measure.judged_only or ties in _BY_GRADE
 
 
 def _size(judged: JudgedRun) -> int:
@@ -204,7 +205,7 @@ class _Ranking(Record, eq=False):
         grade = np.tile(self.grade, (n, 1))
         grade[:, self.holes] = candidates
         doc = np.tile(self.doc, (n, 1))
-        if ties in ("best", "worst"):
+        if ties in _BY_GRADE:
             first = np.broadcast_to(self.tie_first, grade.shape)
             order = np.lexsort((-grade if ties == "best" else grade, first))
             grade, doc = np.take_along_axis(grade, order, 1), np.take_along_axis(doc, order, 1)
@@ -346,7 +347,7 @@ class _OfQuery(Record, eq=False):
     def _levels(self) -> Floats:
         """The grades that make a difference, lowest first: two for a measure that knows relevant and not relevant."""
         measure, grades = self.measure, self.completions.grades
-        orders = self._ties in ("best", "worst") and not self._rising
+        orders = self._ties in _BY_GRADE and not self._rising
         if not (measure.is_binary and self._is_known) or measure.beyond_rel or not measure.repeats or orders:
             return grades
         kinds = np.stack([self._worth >= measure.lowest_relevant, self._worth >= 0])
@@ -355,7 +356,7 @@ class _OfQuery(Record, eq=False):
     @property
     def _joined_levels(self) -> Floats:
         # which of two documents comes first may matter, and so even grades that are worth the same
-        return self.completions.grades if self._ties in ("best", "worst") else self._levels
+        return self.completions.grades if self._ties in _BY_GRADE else self._levels
 
     @property
     def _by_subtopic(self) -> bool:
@@ -364,7 +365,7 @@ class _OfQuery(Record, eq=False):
     def _of_alike(self) -> Floats | None:
         """All lowest and all highest, if a better grade never hurts."""
         measure, worth = self.measure, self._worth
-        matters_not = not measure.judgments_matter and self._ties not in ("best", "worst")
+        matters_not = not measure.judgments_matter and self._ties not in _BY_GRADE
         # a tool's variant of a measure may inherit what does not hold for it
         helps = matters_not or (measure.grades_help and self._is_known and REGISTRY.get(measure.name) is type(measure))
         if not helps or not measure.repeats or worth.min() < 0:
@@ -372,11 +373,11 @@ class _OfQuery(Record, eq=False):
         grades = self.completions.grades
         alike = np.tile(grades[[int(worth.argmin()), int(worth.argmax())], None], (1, len(self.ranking.holes)))
         try:
-            if self._rising or self._ties not in _BY_GRADE:
+            if self._rising or self._ties not in _NOT_FIXED:
                 return self._measured(alike)
         except _NeedsMore:
             # under the other rules a better document would change places with one that is not like it otherwise
-            if self._ties not in ("best", "worst"):
+            if self._ties not in _BY_GRADE:
                 return self._values(_Rows.of(self.ranking, False).joined(alike))
         return None
 
@@ -518,7 +519,7 @@ def _ordered_fillings(measure: Measure, ranking: _Ranking, levels: Floats) -> Fl
 def _shown_holes(measure: Measure, ranking: _Ranking) -> Bools:
     """Which holes are within the cutoff, or may get there as they are tied with a document that is."""
     cutoff = getattr(measure, "cutoff", None)
-    first = ranking.tie_first[ranking.holes] if ranking.ties in _BY_GRADE else ranking.holes + 1
+    first = ranking.tie_first[ranking.holes] if ranking.ties in _NOT_FIXED else ranking.holes + 1
     return np.asarray(first <= (math.inf if cutoff is None else cutoff))
 
 
@@ -594,7 +595,7 @@ def _is_plain_binary(measure: Measure, ranking: _Ranking, levels: Floats) -> boo
     """Whether a hole is relevant or not, and the order of the ranking does not depend on it."""
     rel = measure.lowest_relevant
     two = len(levels) == 2 and bool(levels[0] < rel <= levels[1])
-    return two and measure.gain is None and ranking.ties not in _BY_GRADE
+    return two and measure.gain is None and ranking.ties not in _NOT_FIXED
 
 
 def _extreme_places(values: Floats) -> list[tuple[int, int]]:
@@ -615,7 +616,7 @@ def _filled_in_order(chosen: list[tuple[int, int, int]], shown: Bools, levels: F
 
 def _of_cumulated_gain(measure: Measure, ranking: _Ranking, grades: Floats) -> Floats | None:
     """Extreme candidates of (n)DCG and (N)CG, whatever the number of holes; None if it is another measure."""
-    if not _is_cumulated_gain(measure) or ranking.ties in _BY_GRADE:
+    if not _is_cumulated_gain(measure) or ranking.ties in _NOT_FIXED:
         return None
     gains, first = np.unique(measure.gains(grades), return_index=True)
     fixed = measure.gains(ranking.rest)

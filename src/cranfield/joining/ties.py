@@ -55,14 +55,14 @@ def _worst_first(run: Run, rows: list[int], grade_of: Mapping[str, float]) -> li
 TIE_RULES: Mapping[str, TieRule] = {
     rule.name: rule
     for rule in (
-        TieRule("trec", "by document id, descending, as trec_eval does", _doc_descending, core_code=0),
+        TieRule("trec", "by document id, descending, as in `trec_eval` (default)", _doc_descending, core_code=0),
         TieRule("doc-ascending", "by document id, ascending", _doc_ascending, core_code=1),
-        TieRule("input-order", "as in the input", _input_order, core_code=2),
+        TieRule("input-order", "as in the file", _input_order, core_code=2),
         TieRule("rank-column", "by the rank column; then by id, descending", _by_rank_column, core_code=None),
         # ranks as under trec; the evaluation then averages over all orders
-        TieRule("expected", "the expected value over all orders", _doc_descending, core_code=0),
-        TieRule("best", "by grade, best first: the highest value that ties allow", _best_first, 3, by_grade=True),
-        TieRule("worst", "by grade, worst first: the lowest value that ties allow", _worst_first, 4, by_grade=True),
+        TieRule("expected", "in no way: the value is the mean over all orders", _doc_descending, core_code=0),
+        TieRule("best", "higher grades first: the best value that the scores allow", _best_first, 3, by_grade=True),
+        TieRule("worst", "higher grades last: the worst value that the scores allow", _worst_first, 4, by_grade=True),
     )
 }
 

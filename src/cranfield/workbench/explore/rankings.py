@@ -17,11 +17,11 @@ import numpy as np
 from cranfield.base import Record, encode_id
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.io import PlainRun, open_output
-from cranfield.joining import Joining, join_run
+from cranfield.joining import TIE_RULES, Joining, join_run
 from cranfield.workbench.explore.column_codec import pack, unpack
 
 MAX_OPEN = 8  # files open at a time: the pages that are read count as memory
-GRADE_TIES = ("best", "worst")  # tie rules that depend on judgments
+GRADE_TIES = {name for name, rule in TIE_RULES.items() if rule.by_grade}
 
 
 class RetrievedDoc(Record):
