@@ -194,7 +194,7 @@ def _parameters(kind: type[Measure]) -> str:
         parameter = kind.parameters[name]
         how = f"`@` or `{name}`" if name == kind.at else f"`{name}`"
         rows.append(
-            (how, html.escape(default_of(kind, name)), html.escape(parameter.range()), html.escape(parameter.what))
+            (how, html.escape(default_of(kind, name)), html.escape(parameter.range()), html.escape(parameter.help))
         )
     return _table(("Name", "Default", "May be", "What it is"), rows) if rows else "None."
 
@@ -216,7 +216,7 @@ def example_names(kind: type[Measure]) -> list[str]:
     names = [plain]
     for name in parameters_of(kind):
         if name not in ("repeats", "judged_only", *kind.required, *kind.example) and len(names) < 4:
-            value = next((v for v in kind.parameters[name].some_values() if v != getattr(plain, name)), None)
+            value = next((v for v in kind.parameters[name].example_values() if v != getattr(plain, name)), None)
             names += [] if value is None else [replace(plain, **{name: value})]
     return [str(name) for name in names]
 

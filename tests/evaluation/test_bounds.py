@@ -35,7 +35,7 @@ def variants(kind: type[Measure]) -> list[Measure]:
     changed = [
         replace(base, **{name: value})
         for name, parameter in kind.parameters.items()
-        for value in parameter.some_values()
+        for value in parameter.example_values()
     ]
     return list(dict.fromkeys([base, *changed]))
 

@@ -439,7 +439,7 @@ def test_methods_and_normalisations_go_by_several_names() -> None:
         (lambda: fuse([A, B], "wsum", weights=[1, math.nan]), "numbers from 0"),
         (lambda: fuse([A, B], "sum", weights=[1, 1]), "sum has no weights. Take wsum."),
         (lambda: fuse([A, B], "rrf", phi=1), "rrf has no parameter 'phi': it has k"),
-        (lambda: fuse([A, B], "rrf", k=-1), "k is -1, expected a number from 0"),
+        (lambda: fuse([A, B], "rrf", k=-1), "k=-1 is out of range: expected a number from 0"),
         (lambda: fuse([A, B], "rbc", phi=1), "phi is 1"),
         (lambda: fuse([A, B], "posfuse"), "posfuse learns from judgments"),
         (lambda: fuse([]), "there is no run to fuse"),

@@ -129,5 +129,5 @@ def test_equal_scores_are_all_as_relevant_and_no_document_is_no_problem() -> Non
 
 @pytest.mark.parametrize("value", [-0.1, 1.1, math.nan])
 def test_lambda_lies_between_0_and_1(value: float) -> None:
-    with pytest.raises(CranfieldError, match="is not a number from 0 to 1"):
+    with pytest.raises(CranfieldError, match="expected a number from 0 to 1"):
         MMR(value)

@@ -134,5 +134,5 @@ def test_of_one_document_there_is_one_subset() -> None:
 def test_subsets_serve_without_judgments_too_and_there_must_be_one() -> None:
     index = build([Document("a", "red lamp"), Document("b", "lamp oil"), Document("c", "oil")])
     assert "c" in system_named("bm25+rm3-fused:subsets=2").search(index, {"1": "lamp"}).to_dict()["1"]
-    with pytest.raises(CranfieldError, match="rm3-fused: subsets=0 is not a number from 1"):
+    with pytest.raises(CranfieldError, match="rm3-fused: subsets=0 is out of range"):
         system_named("bm25+rm3-fused:subsets=0")

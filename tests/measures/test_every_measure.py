@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 from cranfield import Evaluator, as_run, evaluate
-from cranfield.base import fields, replace
+from cranfield.base import Parameter, fields, replace
 from cranfield.evaluation.explanation import explain
 from cranfield.measures import Measure, all_measures, parse_measure
-from cranfield.measures.base import REL, Parameter, Property
+from cranfield.measures.base import Property
+from cranfield.measures.parameters import REL
 from tests.measures.cases import Case, full_case, plain_case
 from tests.measures.rankings import random_case
 from tests.soak import SOAK
@@ -33,9 +34,9 @@ def variants(kind: type[Measure]) -> list[Measure]:
     one = [
         replace(base, **{name: value})
         for name, parameter in kind.parameters.items()
-        for value in parameter.some_values()
+        for value in parameter.example_values()
     ]
-    every = replace(base, **{name: p.some_values()[0] for name, p in kind.parameters.items()})
+    every = replace(base, **{name: p.example_values()[0] for name, p in kind.parameters.items()})
     return list(dict.fromkeys([base, *one, every]))
 
 
@@ -101,7 +102,7 @@ def test_the_formula_shown_is_that_of_what_is_computed(kind):
     # which documents are looked at, and with what grades, is no matter of the formula; relevant is relevant
     aside = {"judged_only", "repeats", *({"rel"} if base.is_binary else ()), *(() if kind.has_own_gains else {"gain"})}
     for name, parameter in kind.parameters.items():
-        for value in () if name in aside else parameter.some_values():
+        for value in () if name in aside else parameter.example_values():
             changed = replace(base, **{name: value})
             by_symbol = mentions(changed.shown_formula, parameter, name)
             if changed.shown_formula == base.shown_formula and not by_symbol:
@@ -125,8 +126,8 @@ def test_braces_of_a_formula_are_balanced_whatever_the_parameters(measure):
 @each_kind
 def test_parameters_are_described_and_are_the_fields(kind):
     assert {field.name for field in fields(kind)} == set(kind.parameters)
-    assert all(parameter.what and parameter.range() for parameter in kind.parameters.values())
-    assert all(parameter.some_values() for parameter in kind.parameters.values())
+    assert all(parameter.help and parameter.range() for parameter in kind.parameters.values())
+    assert all(parameter.example_values() for parameter in kind.parameters.values())
     assert set(kind.required) <= set(kind.parameters)
 
 

@@ -19,7 +19,8 @@ from typing import ClassVar
 import numpy as np
 
 from cranfield import Measure
-from cranfield.measures.base import CUTOFF, Parameter
+from cranfield.measures.parameters import CUTOFF
+from cranfield.base import Parameter
 
 """
 WEIGHTED = """
@@ -29,7 +30,7 @@ class Weighted(Measure):
     cutoff: int | None = None
     weight: float = 0.5
 
-    parameters: ClassVar = {"cutoff": CUTOFF, "weight": Parameter("the weight", least=0)}
+    parameters: ClassVar = {"cutoff": CUTOFF, "weight": Parameter("the weight", low=0)}
 
     def terms(self, judged):
         inside = judged.rank <= (self.cutoff or np.inf)

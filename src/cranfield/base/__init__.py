@@ -16,12 +16,17 @@ from cranfield.base.options import (
     ScoreType,
     Ties,
 )
+from cranfield.base.parameters import Flag, Parameter, check_parameters, check_value
 from cranfield.base.records import Record, as_dict, field_names, fields, replace
 from cranfield.base.student_t import t_quantile
 from cranfield.base.text import join_names, pluralize, suggest
 from cranfield.base.threads import count_cores, map_in_threads
 
 __all__ = [
+    "Flag",
+    "Parameter",
+    "check_parameters",
+    "check_value",
     "DEFAULT_MEASURES",
     "GRADE_WORDS",
     "How",

@@ -243,7 +243,7 @@ def _trials(recipe: Recipe, runs: int, step: float, given: dict[str, float]) -> 
     elif open_:
         name = open_[0]
         known = recipe.params or {}
-        yield from (replace(recipe, params={**known, name: value}) for value in method.parameters[name].grid)
+        yield from (replace(recipe, params={**known, name: value}) for value in method.parameters[name].examples)
     elif method.learn:
         yield recipe
     else:
@@ -263,8 +263,8 @@ def _eccentricity(recipe: Recipe) -> float:
     """How far a recipe is from equal weights, or a parameter from its default."""
     if recipe.weights is not None:
         return round(sum(weight**2 for weight in recipe.weights), 9)
-    usual = recipe.method.parameters
-    return round(sum(abs(value - usual[name].default) for name, value in (recipe.params or {}).items()), 9)
+    usual = {name: float(parameter.default) for name, parameter in recipe.method.parameters.items()}
+    return round(sum(abs(value - usual[name]) for name, value in (recipe.params or {}).items()), 9)
 
 
 def _cross_fused(

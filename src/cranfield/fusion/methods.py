@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from cranfield.base import Record
+from cranfield.base import Parameter, Record
 from cranfield.data import Bools, Floats, Ints
 from cranfield.fusion.candidates import Candidates
 from cranfield.fusion.condorcet import majority_order
@@ -23,17 +23,6 @@ Kind = Literal["scores", "ranks", "training"]
 BAYES_CUTS = (0, 5, 10, 15, 20, 30, 100, 200, 500, 1000)
 SEGFUSE_CUTS = (0, *(10 * 2 ** (k - 1) - 5 for k in range(1, 11)))
 LEAST_ODDS = float(np.log(0.001 / 0.999))
-
-
-class Parameter(Record):
-    """A number that a method takes, and where it is searched for when it is learned."""
-
-    about: str
-    default: float
-    low: float
-    high: float
-    grid: tuple[float, ...]
-    whole: bool = False
 
 
 class Points(Record, eq=False):
@@ -267,12 +256,15 @@ def _by_majority(found: Candidates, weights: Floats | None) -> Floats:
 
 _HUNDREDTHS = tuple(i / 100 for i in range(1, 101))
 _WHOLE_100 = tuple(float(i) for i in range(1, 101))
-_K = Parameter("how little the first ranks stand out", 60, 0, 1e9, tuple(float(k) for k in range(10, 101, 10)))
-_PHI = Parameter("how far down a list its reader gets", 0.8, 0.0001, 0.9999, _HUNDREDTHS[:-1])
-_GAMMA = Parameter("how much agreement counts", 1, 0, 100, _HUNDREDTHS)
-_SIGMA = Parameter("how much a document in one list only counts", 0.01, 0, 1, _HUNDREDTHS)
-_W = Parameter("ranks on either side that are averaged over", 5, 0, 1e6, _WHOLE_100, whole=True)
-_SEGMENTS = Parameter("parts that a list is cut into", 10, 1, 1e6, _WHOLE_100, whole=True)
+# examples are the values to search among when a parameter is learned
+_K = Parameter(
+    "how little the first ranks stand out", 60, low=0, high=1e9, examples=tuple(float(k) for k in range(10, 101, 10))
+)
+_PHI = Parameter("how far down a list its reader gets", 0.8, low=0.0001, high=0.9999, examples=_HUNDREDTHS[:-1])
+_GAMMA = Parameter("how much agreement counts", 1, low=0, high=100, examples=_HUNDREDTHS)
+_SIGMA = Parameter("how much a document in one list only counts", 0.01, low=0, high=1, examples=_HUNDREDTHS)
+_W = Parameter("ranks on either side that are averaged over", 5, low=0, high=1e6, whole=True, examples=_WHOLE_100)
+_SEGMENTS = Parameter("parts that a list is cut into", 10, low=1, high=1e6, whole=True, examples=_WHOLE_100)
 
 _FOX = "Fox & Shaw, TREC-2 1993"
 _MOURAO = "Mourão, Martins & Magalhães, CMIG 2015"

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, join_names, pluralize
+from cranfield.base import Record, check_parameters, join_names, pluralize
 from cranfield.data import Floats, Ints, Run, Strings
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import distinct_names
 from cranfield.fusion.candidates import Candidates, all_queries, gather
-from cranfield.fusion.methods import Method, Parameter, Points, Settings, method_of
+from cranfield.fusion.methods import Method, Points, Settings, method_of
 from cranfield.fusion.norms import Norm, norm_of
 from cranfield.io import as_run
 
@@ -173,7 +173,7 @@ def recipe_of(
         chosen,
         norm_of(norm or default),
         check_weights(chosen, weights, runs, learning),
-        _checked_params(chosen, params or {}),
+        {name: float(value) for name, value in check_parameters(chosen.name, chosen.parameters, params or {}).items()},
     )
 
 
@@ -197,29 +197,6 @@ def check_weights(
             f"weights {', '.join(f'{w:g}' for w in given)}: expected numbers from 0, not all of them 0."
         )
     return given
-
-
-def _checked_params(method: Method, params: Mapping[str, float]) -> dict[str, float]:
-    unknown = [name for name in params if name not in method.parameters]
-    if unknown:
-        known = ", ".join(method.parameters) or "none"
-        raise CranfieldError(f"{method.name} has no parameter {unknown[0]!r}: it has {known}.")
-    return {
-        name: _checked_param(method, name, parameter, params.get(name, parameter.default))
-        for name, parameter in method.parameters.items()
-    }
-
-
-def _checked_param(method: Method, name: str, parameter: Parameter, value: Any) -> float:
-    kind = "a whole number" if parameter.whole else "a number"
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not parameter.low <= number <= parameter.high or (parameter.whole and not number.is_integer()):
-        span = f"from {parameter.low:g} to {parameter.high:g}"
-        raise CranfieldError(f"{method.name}: {name} is {value!r}, expected {kind} {span}.")
-    return number
 
 
 def as_runs(runs: Any) -> list[Run]:

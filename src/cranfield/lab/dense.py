@@ -7,13 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import Record, pluralize, replace
+from cranfield.base import Parameter, Record, pluralize, replace
 from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab.diversity import Likeness, by_vectors
 from cranfield.lab.index import Index
 from cranfield.lab.models import DEPTH, Model, Postings, Query, TfIdf, best, kept
-from cranfield.lab.parameters import Range
 from cranfield.lab.vectors import Vectors, as_vectors, block_size, checked_blocks, places
 
 SIMILARITIES = {"inner": "inner product", "cosine": "cosine"}
@@ -132,7 +131,7 @@ class Dense(Model):
 
     name: ClassVar = "dense"
     about: ClassVar = "Exhaustive search for the nearest vectors."
-    choices: ClassVar = {"similarity": tuple(SIMILARITIES)}
+    parameters: ClassVar = {"similarity": Parameter("how vectors are compared", choices=tuple(SIMILARITIES))}
 
     def search(self, index: Index, queries: Sequence[Query], depth: int = DEPTH) -> list[Ranked]:
         raise CranfieldError(f"dense {NEEDS}.")
@@ -149,11 +148,11 @@ def _of_length_1(block: Floats) -> Floats:
 class LSI(Model):
     """Latent semantic indexing: tf · idf vectors of documents, reduced by a singular value decomposition."""
 
-    k: int = 100  # dimensions
+    k: int = 100
 
     name: ClassVar = "lsi"
     about: ClassVar = "Deerwester et al., Indexing by latent semantic analysis, 1990."
-    ranges: ClassVar = {"k": Range(1)}
+    parameters: ClassVar = {"k": Parameter("dimensions", low=1, whole=True)}
 
     def search(self, index: Index, queries: Sequence[Query], depth: int = DEPTH) -> list[Ranked]:
         docs, into = kept(index, f"lsi {self.k}", lambda: self._reduced(index))

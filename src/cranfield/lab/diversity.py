@@ -7,17 +7,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import Record
+from cranfield.base import Parameter
 from cranfield.data import Floats, Ints
 from cranfield.lab.index import Index
 from cranfield.lab.models import kept
-from cranfield.lab.parameters import Range, require_in_range
+from cranfield.lab.stage import Stage
 
 Ranked = tuple[Ints, Floats]
 Likeness = Callable[[Ints], Floats]  # of documents by number: how like each is to each other, -1 to 1
 
 
-class MMR(Record):
+class MMR(Stage):
     """Maximal marginal relevance: the next document is the best by what it has of its own.
 
     Of the documents not yet taken the one with the highest λ · rel(d) − (1 − λ) · max sim(d, e) is next, the maximum
@@ -26,14 +26,15 @@ class MMR(Record):
     stay in the order they have. What is below the first `docs` documents stays where it is.
     """
 
-    lambda_: float = 0.5  # written lambda: 1 for relevance alone, 0 for novelty alone
-    docs: int = 100  # that are put into a new order
+    lambda_: float = 0.5
+    docs: int = 100
 
     name: ClassVar = "mmr"
     about: ClassVar = "Carbonell & Goldstein, The use of MMR, diversity-based reranking, SIGIR 1998."
-
-    def __post_init__(self) -> None:
-        require_in_range(self, {"lambda_": Range(0, 1)})
+    parameters: ClassVar = {
+        "lambda_": Parameter("1 for relevance alone, 0 for novelty alone", low=0, high=1),
+        "docs": Parameter("documents put into a new order", low=0, whole=True),
+    }
 
     def reranked(self, ranked: Ranked, like: Likeness) -> Ranked:
         """A ranking in the new order. Its scores are reciprocal ranks, so that nothing else changes the order."""

@@ -9,28 +9,26 @@ from typing import ClassVar
 
 import numpy as np
 
-from cranfield.base import Record
+from cranfield.base import Parameter
 from cranfield.data import Floats, Ints
 from cranfield.lab.index import Index
 from cranfield.lab.models import BM25, DEPTH, Model, Postings, Query, best
-from cranfield.lab.parameters import Range, require_in_range
+from cranfield.lab.stage import Stage
 
 Ranked = tuple[Ints, Floats]
 FEEDBACK: dict[str, type[Feedback]] = {}
 
 
-class Feedback(Record):
-    """Base of all kinds of feedback; fields are parameters."""
+class Feedback(Stage):
+    """Base of all kinds of feedback."""
 
-    docs: int = 10  # from the top of the first ranking, where none are given
-    terms: int = 10  # that come into the query
+    docs: int = 10
+    terms: int = 10
 
-    name: ClassVar[str] = ""
-    about: ClassVar[str] = ""
-    ranges: ClassVar[Mapping[str, Range]] = {"docs": Range(1), "terms": Range(1)}
-
-    def __post_init__(self) -> None:
-        require_in_range(self, self.ranges)
+    parameters: ClassVar[Mapping[str, Parameter]] = {
+        "docs": Parameter("documents from the top of the first ranking, where none are given", low=1, whole=True),
+        "terms": Parameter("terms added to the query", low=1, whole=True),
+    }
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -61,11 +59,14 @@ class RM3(Feedback):
     terms, as in Anserini.
     """
 
-    weight: float = 0.5  # of the original query
+    weight: float = 0.5
 
     name: ClassVar = "rm3"
     about: ClassVar = "Lavrenko & Croft, Relevance-based language models, 2001; Abdul-Jaleel et al., TREC 2004."
-    ranges: ClassVar = {**Feedback.ranges, "weight": Range(0, 1)}
+    parameters: ClassVar = {
+        **Feedback.parameters,
+        "weight": Parameter("the weight of the original query", low=0, high=1),
+    }
 
     def expanded(self, index: Index, query: Query, docs: Ints, scores: Floats) -> Query:
         mixed: dict[int, float] = {}
@@ -83,12 +84,11 @@ class SubsetRM3(RM3):
     to use the models of all subsets is better still.
     """
 
-    subsets: int = 63  # at most; of six documents or fewer all, of more the whole and others that are drawn
+    subsets: int = 63  # all subsets of six documents; of more, the whole set and others drawn at random
 
     name: ClassVar = ""
     about: ClassVar = "Raiber & Kurland, Relevance feedback: the whole is inferior to the sum of its parts, TOIS 2019."
-
-    ranges: ClassVar = {**RM3.ranges, "subsets": Range(1)}
+    parameters: ClassVar = {**RM3.parameters, "subsets": Parameter("subsets at most", low=1, whole=True)}
 
     def rankings(
         self, index: Index, first: Model, query: Query, docs: Ints, scores: Floats, depth: int = DEPTH
@@ -138,6 +138,11 @@ class Rocchio(Feedback):
 
     name: ClassVar = "rocchio"
     about: ClassVar = "Rocchio, Relevance feedback in information retrieval, 1971."
+    parameters: ClassVar = {
+        **Feedback.parameters,
+        "alpha": Parameter("the weight of the original query", low=0),
+        "beta": Parameter("the weight of the documents", low=0),
+    }
 
     def expanded(self, index: Index, query: Query, docs: Ints, scores: Floats) -> Query:
         idf = np.log1p(len(index.docs) / np.maximum(index.doc_frequencies, 1))

@@ -14,11 +14,11 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
-from cranfield.base import Record, core, count_cores, field_names, map_in_threads
+from cranfield.base import Parameter, Record, core, count_cores, field_names, map_in_threads
 from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.lab.index import Index
-from cranfield.lab.parameters import Range, require_in_range
+from cranfield.lab.stage import Stage
 
 DEPTH = 1000
 MOST_POSTINGS = 500_000  # of the terms of the queries that are answered at a time, or of terms weighed at a time
@@ -66,15 +66,8 @@ class Postings(Record):
         return found
 
 
-class Model(Record):
-    """Base of all models; fields are parameters."""
-
-    name: ClassVar[str] = ""
-    about: ClassVar[str] = ""
-    ranges: ClassVar[Mapping[str, Range]] = {}
-
-    def __post_init__(self) -> None:
-        require_in_range(self, self.ranges)
+class Model(Stage):
+    """Base of all models."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -113,7 +106,10 @@ class BM25(Model):
 
     name: ClassVar = "bm25"
     about: ClassVar = "Robertson & Zaragoza, The Probabilistic Relevance Framework, 2009; idf as in Lucene."
-    ranges: ClassVar = {"k1": Range(), "b": Range(0, 1)}
+    parameters: ClassVar = {
+        "k1": Parameter("how much repeated terms count", low=0),
+        "b": Parameter("how far scores are normalised by document length", low=0, high=1),
+    }
 
     def weights(self, postings: Postings) -> Floats:
         index = postings.index
@@ -150,7 +146,7 @@ class Dirichlet(Model):
 
     name: ClassVar = "lm"
     about: ClassVar = "Zhai & Lafferty, A study of smoothing methods for language models, 2004."
-    ranges: ClassVar = {"mu": Range(low_in=False)}
+    parameters: ClassVar = {"mu": Parameter("the weight of the prior, in terms", low=0, above_low=True)}
 
     def weights(self, postings: Postings) -> Floats:
         chance = postings.collection_frequencies / postings.index.tokens
@@ -165,11 +161,13 @@ class Dirichlet(Model):
 class JelinekMercer(Model):
     """Query likelihood, mixed with the language of the collection."""
 
-    weight: float = 0.7  # of the collection
+    weight: float = 0.7
 
     name: ClassVar = "lm-jm"
     about: ClassVar = "Zhai & Lafferty, A study of smoothing methods for language models, 2004."
-    ranges: ClassVar = {"weight": Range(0, 1, low_in=False, high_in=False)}
+    parameters: ClassVar = {
+        "weight": Parameter("the weight of the collection", low=0, high=1, above_low=True, below_high=True)
+    }
 
     def weights(self, postings: Postings) -> Floats:
         chance = postings.each(postings.collection_frequencies / postings.index.tokens)

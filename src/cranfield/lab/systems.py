@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, fields, join_names, pluralize
+from cranfield.base import Parameter, Record, check_value, join_names, pluralize
 from cranfield.data import Floats, Ints, Qrels, Run, Topic
 from cranfield.errors import CranfieldError
 from cranfield.lab.dense import NEEDS, SIMILARITIES, Dense, Space
@@ -15,6 +15,7 @@ from cranfield.lab.diversity import MMR, Likeness, all_documents, by_words
 from cranfield.lab.feedback import FEEDBACK, Feedback
 from cranfield.lab.index import Index
 from cranfield.lab.models import DEPTH, MODELS, Model, Query
+from cranfield.lab.stage import Stage, spell_parameter
 
 FIELDS = ("title",)
 TOGETHER = 200  # topics whose documents' vectors are held at a time
@@ -141,19 +142,15 @@ def with_setting(text: str, setting: Mapping[str, float]) -> System:
 def fitting(text: str, setting: Mapping[str, float]) -> dict[str, float]:
     """A setting as a system can take it: whole numbers where it wants them."""
     system_named(text)
-    fields = {name: field for stage in text.split("+")[::-1] for name, field in _parameters(stage).items()}
-    whole = {name for name, field in fields.items() if type(field.default) is int}
+    parameters = {name: one for stage in text.split("+")[::-1] for name, one in _parameters(stage).items()}
+    whole = {name for name, parameter in parameters.items() if parameter.whole}
     return {name: round(value) if name in whole else value for name, value in setting.items()}
 
 
-def _parameters(stage: str) -> dict[str, Any]:
+def _parameters(stage: str) -> dict[str, Parameter]:
     """The parameters of a stage by name."""
-    return _spelled({**FEEDBACK, MMR.name: MMR, **MODELS}[_name(stage)])
-
-
-def _spelled(kind: Any) -> dict[str, Any]:
-    # lambda is a word of Python's, so that there it has something behind it
-    return {name.rstrip("_"): field for name, field in ((f.name, f) for f in fields(kind))}
+    kind: type[Stage] = {**FEEDBACK, MMR.name: MMR, **MODELS}[_name(stage)]
+    return {spell_parameter(field): parameter for field, parameter in kind.parameters.items()}
 
 
 def _name(stage: str) -> str:
@@ -225,31 +222,12 @@ def _made(text: str, kinds: Mapping[str, type[Any]], what: str, more: str = "") 
     name, _, rest = text.partition(":")
     if name not in kinds:
         raise CranfieldError(f"no {what} {name!r}: expected one of {', '.join(kinds)}{more}.")
-    fields = _spelled(kinds[name])
+    fields = {spell_parameter(field): field for field in kinds[name].parameters}
     values: dict[str, Any] = {}
     for part in filter(None, rest.split(",")):
         key, sign, value = part.partition("=")
         if not sign or key not in fields:
             raise CranfieldError(f"{name} has no parameter {key!r}: it has {', '.join(fields) or 'none'}.")
-        choices = getattr(kinds[name], "choices", {}).get(key)
-        values[fields[key].name] = (
-            _choice(name, key, value, choices) if choices else _number(name, key, value, type(fields[key].default))
-        )
+        field = fields[key]
+        values[field] = check_value(name, kinds[name].parameters[field], key, value)
     return kinds[name](**values)
-
-
-def _choice(name: str, key: str, value: str, choices: Sequence[str]) -> str:
-    if value not in choices:
-        raise CranfieldError(f"{name}: {key}={value} is none of {', '.join(choices)}.")
-    return value
-
-
-def _number(name: str, key: str, value: str, kind: type) -> float | int:
-    try:
-        number = float(value)
-    except ValueError:
-        number = float("nan")
-    if not np.isfinite(number) or number < 0 or (kind is int and number != int(number)):
-        wanted = "a whole number" if kind is int else "a number"
-        raise CranfieldError(f"{name}: {key}={value} is not {wanted} from 0.")
-    return int(number) if kind is int else number

@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base import lazy_exports
-from cranfield.measures.base import (
-    CUTOFF,
-    REGISTRY,
-    Gain,
-    GainMap,
-    Measure,
-    Parameter,
-    all_measures,
-    is_built_in,
-    own_errors,
-    unknown_measure,
-)
+from cranfield.base import Parameter, lazy_exports
+from cranfield.measures.base import REGISTRY, Measure, all_measures, is_built_in, own_errors, unknown_measure
+from cranfield.measures.parameters import CUTOFF, Gain, GainMap
 from cranfield.measures.parser import parse_measure, parse_measures
 from cranfield.measures.registry import HOME
 

@@ -6,7 +6,6 @@ common tests. Its fields are its parameters; `per_query` computes one value per 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import is_dataclass
@@ -16,10 +15,11 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from cranfield.base import Record, fields, replace
+from cranfield.base import Parameter, Record, fields, replace, suggest
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.joining import JudgedRun
+from cranfield.measures.parameters import GAIN, JUDGED_ONLY, REPEATS
 from cranfield.measures.registry import FAMILIES, HOME
 
 Aggregate = Literal["mean", "geometric", "sum", "run"]
@@ -68,113 +68,6 @@ class Registry(dict[str, "type[Measure]"]):
 REGISTRY = Registry()
 
 
-class Parameter(Record):
-    """What a parameter may be, and what it is for."""
-
-    what: str
-    least: float | None = None
-    most: float | None = None
-    choices: tuple[str, ...] = ()
-    whole: bool = False
-    examples: tuple[Any, ...] = ()  # values to show and test it with; the first where one must be given
-    symbol: str = ""  # what it is called in formulas, if not by its name
-
-    def some_values(self) -> tuple[Any, ...]:
-        """Values that it may have, to show and test a measure with.
-
-        >>> Parameter("a share", least=0, most=1).some_values()
-        (0.5, 1, 0)
-        """
-        if self.examples or self.choices:
-            return self.examples or self.choices
-        most = None if self.most is None or self.most > 100 else self.most
-        candidates = (0.5, 1, 2, 5, 0, self.least, most)
-        return tuple(dict.fromkeys(value for value in candidates if value is not None and self._takes(value)))
-
-    def _takes(self, value: Any) -> bool:
-        try:
-            self.check("", value)
-        except MeasureError:
-            return False
-        return True
-
-    def check(self, name: str, value: Any) -> Any:
-        """The value, made the right type, or a MeasureError that says what is allowed."""
-        if isinstance(value, Mapping):
-            return self._map(name, value)
-        if self.choices:
-            if isinstance(value, str) and value in self.choices:
-                return value
-            raise MeasureError(f"{name}={value!r} is unknown: expected {self.range()}.")
-        number = self._number(name, value)
-        if (self.least is not None and number < self.least) or (self.most is not None and number > self.most):
-            raise MeasureError(f"{name}={value} is out of range: expected {self.range()}.")
-        return number
-
-    def range(self) -> str:
-        """The range in words."""
-        kind = "a whole number" if self.whole else "a number"
-        if self.choices:
-            return f"one of {', '.join(self.choices)}" if len(self.choices) > 1 else f"'{self.choices[0]}'"
-        if self.least is not None and self.most is not None:
-            return f"{kind} from {self.least:.12g} to {self.most:,.12g}"
-        return f"{kind} of at least {self.least:.12g}" if self.least is not None else kind
-
-    def _number(self, name: str, value: Any) -> float | int:
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-            raise MeasureError(f"{name}={value!r}: expected {self.range()}.")
-        if not _is_finite(value) or (self.whole and value != int(value)):
-            raise MeasureError(f"{name}={value!r:.40}: expected {self.range()}.")
-        return int(value) if self.whole else float(value)
-
-    def _map(self, name: str, value: Mapping[Any, Any]) -> Mapping[float, float]:
-        raise MeasureError(f"{name}={value!r}: expected {self.range()}.")
-
-
-class GainMap(dict[float, float]):
-    """Gains by grade, hashable because measures are."""
-
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(tuple(sorted(self.items())))
-
-
-class Gain(Parameter):
-    """A map from grade to gain, or one of the choices."""
-
-    def check(self, name: str, value: Any) -> Any:
-        if isinstance(value, Mapping):
-            return self._map(name, value)
-        if isinstance(value, str) and value in self.choices:
-            return value
-        raise MeasureError(f"{name}={value!r}: expected {self.range()}.")
-
-    def _map(self, name: str, value: Mapping[Any, Any]) -> Mapping[float, float]:
-        number = Parameter("a gain")
-        try:
-            return GainMap({float(number.check(name, k)): float(number.check(name, v)) for k, v in value.items()})
-        except MeasureError:
-            raise MeasureError(f"{name}={value!r}: expected grades and gains that are numbers.") from None
-
-    def range(self) -> str:
-        return f"{super().range()}, or a map such as {{1:1,2:3}}" if self.choices else "a map such as {1:1,2:3}"
-
-
-class Flag(Parameter):
-    """A parameter that is True or False."""
-
-    def some_values(self) -> tuple[Any, ...]:
-        return (True, False)
-
-    def check(self, name: str, value: Any) -> Any:
-        if not isinstance(value, bool):
-            raise MeasureError(f"{name}={value!r}: expected True or False.")
-        return value
-
-    def range(self) -> str:
-        return "True or False"
-
-
-MANY = 10**9  # more documents than any ranking has
 _NEEDS = {
     "against": "another run to compare with: --against RUN",
     "doc_lengths": "the lengths of documents: --doc-lengths FILE",
@@ -186,15 +79,6 @@ _QRELS_COLUMNS = {
     "method": "prels, in five columns: query doc grade method probability",
     "probability": "prels, in five columns: query doc grade method probability",
 }
-GAIN = Gain(
-    "put other values in place of grades: {grade: value}; grades that are not named stay", examples=({1: 0.5, 2: 2},)
-)
-CUTOFF = Parameter(
-    "how many documents from the top count", least=1, most=MANY, whole=True, examples=(10, 1, 3), symbol="k"
-)
-REL = Parameter("the lowest grade that counts as relevant", examples=(2, -1, 0.5))
-JUDGED_ONLY = Flag("leave documents without a judgment out of the ranking first")
-REPEATS = Flag("count documents that repeat another; if not, they earn nothing and the ideal has each group once")
 
 
 class Measure(Record):
@@ -265,14 +149,14 @@ class Measure(Record):
                 continue
             try:
                 checked = self.parameters[field.name].check(field.name, value)
-            except MeasureError as error:
+            except CranfieldError as error:
                 raise MeasureError(f"{self.name}: {error}") from None
-            object.__setattr__(self, field.name, checked)
+            self.__dict__[field.name] = checked
 
     def _requires(self, parameter: str) -> str:
         at = {"cutoff": "@10", "recall": "@0.1"}.get(parameter)
         how = f"{self.name}{at}" if at and parameter == self.at else f"{self.name}({parameter}=…)"
-        return f"{self.name} needs {parameter} ({self.parameters[parameter].what}), e.g. {how}."
+        return f"{self.name} needs {parameter} ({self.parameters[parameter].help}), e.g. {how}."
 
     def __str__(self) -> str:
         given = [
@@ -300,7 +184,7 @@ class Measure(Record):
     @classmethod
     def plain(cls) -> Self:
         """The measure with what must be given and nothing else, for docs and tests."""
-        needed = {name: cls.parameters[name].some_values()[0] for name in cls.required}
+        needed = {name: cls.parameters[name].example_values()[0] for name in cls.required}
         return cls(**{**needed, **cls.example})
 
     @property
@@ -499,20 +383,8 @@ def all_measures() -> list[type[Measure]]:
 
 def unknown_measure(name: str) -> MeasureError:
     """An error for a name that no measure has, with the nearest one that is there."""
-    import difflib
-
     REGISTRY.read_all()
-    folded = {known.lower(): cls.name for known, cls in REGISTRY.items()}
-    near = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
-    hint = f" Did you mean {folded[near[0]]}?" if near else ""
-    return MeasureError(f"unknown measure {name!r}.{hint} See 'cranfield measures'.")
-
-
-def _is_finite(value: Any) -> bool:
-    try:
-        return math.isfinite(value)
-    except (OverflowError, TypeError):  # a whole number beyond all doubles, a complex one
-        return False
+    return MeasureError(f"unknown measure {name!r}.{suggest(name, REGISTRY)} See 'cranfield measures'.")
 
 
 def _shown(value: Any) -> str:

@@ -9,10 +9,12 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from cranfield.base import Parameter
 from cranfield.data import Bools, Floats, Ints
-from cranfield.errors import MeasureError
+from cranfield.errors import CranfieldError
 from cranfield.joining import JudgedRun, accumulated, share
-from cranfield.measures.base import CUTOFF, MANY, REL, Measure, Parameter
+from cranfield.measures.base import Measure
+from cranfield.measures.parameters import CUTOFF, MANY, REL
 from cranfield.measures.ties import first_places, group_terms, none_in_top, precision_sum, relevant_groups
 
 _TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
@@ -365,7 +367,7 @@ class SearchLength(_Ranked):
     tasks: ClassVar = ("known-item",)
     parameters: ClassVar = {
         **_Ranked.parameters,
-        "wanted": Parameter("how many relevant documents the user wants", least=1, most=MANY, whole=True, symbol="n"),
+        "wanted": Parameter("how many relevant documents the user wants", low=1, high=MANY, whole=True, symbol="n"),
     }
 
     def per_query(self, judged: JudgedRun) -> Floats:
@@ -421,7 +423,7 @@ class IPrec(_Ranked):
     tasks: ClassVar = ("recall",)
     parameters: ClassVar = {
         **_Ranked.parameters,
-        "recall": Parameter("the recall point", least=0, most=1, examples=(0.5, 0, 0.1, 0.55, 1), symbol="r"),
+        "recall": Parameter("the recall point", low=0, high=1, examples=(0.5, 0, 0.1, 0.55, 1), symbol="r"),
         "rounding": _ROUNDING,
     }
 
@@ -449,9 +451,9 @@ class _Points(Parameter):
 
     def check(self, name: str, value: Any) -> Any:
         if isinstance(value, (tuple, list)):
-            point = Parameter("a recall point", least=0, most=1)
+            point = Parameter("a recall point", low=0, high=1)
             if not value:
-                raise MeasureError(f"{name}: expected at least one recall point.")
+                raise CranfieldError(f"{name}: expected at least one recall point.")
             return tuple(point.check(name, one) for one in value)
         return super().check(name, value)
 
@@ -486,8 +488,8 @@ class InterpolatedAP(_Ranked):
         **_Ranked.parameters,
         "points": _Points(
             "how many recall points, or a tuple of them",
-            least=2,
-            most=10_001,
+            low=2,
+            high=10_001,
             whole=True,
             examples=(3, 101, (0.25, 0.5, 0.75), (0.3,)),
         ),

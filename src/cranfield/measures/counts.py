@@ -8,7 +8,8 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.joining import JudgedRun
-from cranfield.measures.base import REL, Measure
+from cranfield.measures.base import Measure
+from cranfield.measures.parameters import REL
 
 _TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
 _TREC_EVAL = "Buckley, trec_eval 9 (num_nonrel_judged_ret), 2008"

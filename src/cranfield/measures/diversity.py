@@ -12,11 +12,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import Record, encode_id, replace, sort_naturally
+from cranfield.base import Flag, Parameter, Record, encode_id, replace, sort_naturally
 from cranfield.data import Bools, Floats, Ints
 from cranfield.joining import JudgedRun, share
-from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
+from cranfield.measures.base import Measure
 from cranfield.measures.graded import running_sum
+from cranfield.measures.parameters import CUTOFF, MANY, REL
 from cranfield.measures.ties import mean_weight
 
 _ALPHA_NDCG = "Clarke et al., Novelty and diversity in information retrieval evaluation, SIGIR 2008"
@@ -29,8 +30,8 @@ _GREEDY = (
 )
 _ALPHA = Parameter(
     "how little a further document on the same subtopic is worth: it counts 1 − α of the one before",
-    least=0,
-    most=1,
+    low=0,
+    high=1,
     examples=(0.5, 0.3, 0, 1),
     symbol=r"\alpha",
 )
@@ -382,7 +383,7 @@ class NRBP(_Novel):
     parameters: ClassVar = {
         **_Novel.parameters,
         "beta": Parameter(
-            "the chance to go on to the next document", least=0, most=1, examples=(0.5, 0.8, 0, 1), symbol=r"\beta"
+            "the chance to go on to the next document", low=0, high=1, examples=(0.5, 0.8, 0, 1), symbol=r"\beta"
         ),
     }
     lacks: ClassVar[Mapping[Any, str]] = {"perfect": _NOT_ALL_AT_ONCE}

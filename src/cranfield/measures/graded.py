@@ -8,10 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from cranfield.base import Parameter
 from cranfield.data import Floats, Ints
 from cranfield.errors import EvaluationError
 from cranfield.joining import JudgedRun, accumulated, share
-from cranfield.measures.base import CUTOFF, REL, Gain, Measure, Parameter
+from cranfield.measures.base import Measure
+from cranfield.measures.parameters import CUTOFF, REL, Gain
 from cranfield.measures.ties import mean_weight
 
 _JARVELIN = "Järvelin & Kekäläinen, Cumulated gain-based evaluation of IR techniques, TOIS 20, 2002"
@@ -203,7 +205,7 @@ class DCG(CG):
     parameters: ClassVar = {
         **CG.parameters,
         "discount": Parameter("what the gain at rank i is divided by (1/i: by i)", choices=DISCOUNTS),
-        "base": Parameter("the base of the logarithm", least=1.0000001, examples=(10, math.e, 1.5)),
+        "base": Parameter("the base of the logarithm", low=1.0000001, examples=(10, math.e, 1.5)),
     }
 
     @property

@@ -8,7 +8,8 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.joining import JudgedRun, share
-from cranfield.measures.base import CUTOFF, REL, Measure
+from cranfield.measures.base import Measure
+from cranfield.measures.parameters import CUTOFF, REL
 from cranfield.measures.ties import mean_weight
 
 

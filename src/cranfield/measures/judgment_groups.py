@@ -10,8 +10,9 @@ import numpy as np
 from cranfield.base import Record, encode_id, replace
 from cranfield.data import Floats, Ints
 from cranfield.joining import JudgedRun
-from cranfield.measures.base import CUTOFF, REL, Measure
+from cranfield.measures.base import Measure
 from cranfield.measures.binary import AP, P
+from cranfield.measures.parameters import CUTOFF, REL
 from cranfield.measures.trec_only import MULTIPLE, RprecMult
 
 _TREC_EVAL = "Buckley, trec_eval 9 (-R qrels_jg), 2008"

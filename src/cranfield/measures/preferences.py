@@ -8,28 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import Record, encode_id
+from cranfield.base import Flag, Parameter, Record, encode_id
 from cranfield.data import Bools, Floats, Ints
-from cranfield.errors import MeasureError
 from cranfield.joining import JudgedRun, share
-from cranfield.measures.base import CUTOFF, REL, Flag, Measure, Parameter
+from cranfield.measures.base import Measure
+from cranfield.measures.parameters import CUTOFF, REL
 
 LONGEST = "longest"
 _RBO = r"\mathrm{RBO}(a, b) = \frac{\sum_{d=1}^{n} p^{d-1} |a_{1..d} \cap b_{1..d}| / d}{\sum_{d=1}^{n} p^{d-1}}"
-
-
-class _Depth(Parameter):
-    """A number of documents, or `longest`: as many as the longer of the two lists has."""
-
-    def check(self, name: str, value: Any) -> Any:
-        if value == LONGEST:
-            return value
-        if isinstance(value, str):
-            raise MeasureError(f"{name}={value!r} is unknown: expected {self.range()}.")
-        return super().check(name, value)
-
-    def range(self) -> str:
-        return f"{super().range()}, or '{LONGEST}'"
 
 
 class Compat(Measure):
@@ -70,9 +56,11 @@ class Compat(Measure):
     )
     tasks: ClassVar[tuple[str, ...]] = ("graded", "web")
     parameters: ClassVar = {
-        "p": Parameter("the chance to go on to the next depth", least=0, most=1, examples=(0.8, 0.95)),
+        "p": Parameter("the chance to go on to the next depth", low=0, high=1, examples=(0.8, 0.95)),
         "normalize": Flag("divide by the value of the ideal list, so that it has 1"),
-        "depth": _Depth("the last depth compared", least=1, most=10**6, whole=True, examples=(10, LONGEST), symbol="n"),
+        "depth": Parameter(
+            "the last depth compared", low=1, high=10**6, whole=True, word=LONGEST, examples=(10, LONGEST), symbol="n"
+        ),
     }
 
     @property

@@ -8,10 +8,10 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from cranfield.base import Record, replace
+from cranfield.base import Parameter, Record, replace
 from cranfield.data import Floats
 from cranfield.joining import JudgedRun, share
-from cranfield.measures.base import CUTOFF, Measure, Parameter
+from cranfield.measures.base import Measure
 from cranfield.measures.graded import running_sum
 from cranfield.measures.list_similarity import (
     VARIANTS,
@@ -25,6 +25,7 @@ from cranfield.measures.list_similarity import (
     places,
     tau_ap_terms,
 )
+from cranfield.measures.parameters import CUTOFF
 
 _RELEVANCE = "Likeness to another run, not relevance, is measured."
 
@@ -185,7 +186,7 @@ class RBO(_Between):
         "Corsi & Urbano, The treatment of ties in rank-biased overlap, SIGIR 2024"
     )
     parameters: ClassVar = {
-        "p": Parameter("the chance to go on to the next depth", least=1e-6, most=1 - 1e-6, examples=(0.8, 0.98)),
+        "p": Parameter("the chance to go on to the next depth", low=1e-6, high=1 - 1e-6, examples=(0.8, 0.98)),
         "value": Parameter("extrapolated, lowest, highest, or highest − lowest", choices=("ext", "min", "max", "res")),
         "variant": Parameter("take equal scores as ties, and how", choices=VARIANTS),
     }

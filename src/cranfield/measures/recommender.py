@@ -17,9 +17,10 @@ from cranfield.base import pluralize
 from cranfield.data import Floats
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.joining import JudgedRun
-from cranfield.measures.base import CUTOFF, Aggregate, Measure
+from cranfield.measures.base import Aggregate, Measure
 from cranfield.measures.binary import AP, Success
 from cranfield.measures.list_similarity import Places
+from cranfield.measures.parameters import CUTOFF
 from cranfield.measures.rank_similarity import whole_list
 from cranfield.measures.sets import DOCS
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from cranfield.data import Floats
 from cranfield.joining import JudgedRun, join_run, share
-from cranfield.measures.base import CUTOFF, Measure
+from cranfield.measures.base import Measure
 from cranfield.measures.graded import running_sum
+from cranfield.measures.parameters import CUTOFF
 from cranfield.measures.ties import none_in_top
 
 FactsOf = Mapping[str, frozenset[str]]

@@ -13,19 +13,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base import Record, format_id, sort_naturally
+from cranfield.base import Flag, Parameter, Record, format_id, sort_naturally
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import EvaluationError
 from cranfield.joining import JudgedRun, once_each, share
-from cranfield.measures.base import CUTOFF, MANY, REL, Aggregate, Flag, Measure, Parameter
+from cranfield.measures.base import Aggregate, Measure
 from cranfield.measures.graded import CG, running_sum
+from cranfield.measures.parameters import CUTOFF, MANY, REL
 
 _XINFAP = "Yilmaz, Kanoulas & Aslam, A simple and efficient sampling method for estimating AP and NDCG, SIGIR 2008"
 _STATAP = "Aslam, Pavlu & Yilmaz, A statistical method for system evaluation using incomplete judgments, SIGIR 2006"
 _SMOOTHING = 0.00001  # sample_eval's; trec_eval's infAP has 2 of them below the line, sample_eval 3
 _TENTHS = tuple(i / 10 for i in range(11))
 _DEPTH = Parameter(
-    "how many documents of a ranking are looked at", least=1, most=MANY, whole=True, examples=(1000, 5), symbol="M"
+    "how many documents of a ranking are looked at", low=1, high=MANY, whole=True, examples=(1000, 5), symbol="M"
 )
 _ESTIMATE = "A document counts for more the smaller its stratum's sample is, so that a better one may count for less."
 _CHANCE = "A document counts for more the smaller its chance to be drawn was, so that a better one may count for less."
@@ -373,7 +374,7 @@ class infIPrec(_StratifiedBinary):
     at: ClassVar = "recall"
     parameters: ClassVar = {
         **_StratifiedBinary.parameters,
-        "recall": Parameter("the recall point", least=0, most=1, examples=(0.1, 0.0, 0.55, 1.0), symbol="r"),
+        "recall": Parameter("the recall point", low=0, high=1, examples=(0.1, 0.0, 0.55, 1.0), symbol="r"),
     }
     lacks: ClassVar = {"swap": _ESTIMATE, "perfect": "The smoothing makes of 2 relevant documents 1.99998."}
 

@@ -6,15 +6,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from cranfield.base import Flag, Parameter, replace
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import EvaluationError, MeasureError
 from cranfield.joining import JudgedRun, share
-from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
+from cranfield.measures.base import Measure
+from cranfield.measures.parameters import CUTOFF, MANY, REL
 from cranfield.measures.ties import mean_weight
 
 RETRIEVED = "retrieved"
 DOCS = Parameter(
-    "how many documents the collection holds", least=1, most=10**15, whole=True, examples=(100, 12345), symbol="N"
+    "how many documents the collection holds", low=1, high=10**15, whole=True, examples=(100, 12345), symbol="N"
 )
 _RIJSBERGEN = "van Rijsbergen, Information Retrieval, 2nd ed., 1979"
 _TREC_EVAL = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
@@ -139,7 +141,7 @@ class SetF(_OfSet):
     tasks: ClassVar = ("sets",)
     parameters: ClassVar = {
         **_OfSet.parameters,
-        "beta": Parameter("how many times recall matters as much as precision", least=0, most=1e9, symbol=r"\beta"),
+        "beta": Parameter("how many times recall matters as much as precision", low=0, high=1e9, symbol=r"\beta"),
     }
 
     # with P = found/retrieved and R = found/relevant the formula is (β² + 1)·found / (β²·relevant + retrieved)
@@ -208,16 +210,6 @@ class _OfCollection(_OfSet):
         return found, judged.retrieved - found, self.docs - relevant
 
 
-class _Docs(Parameter):
-    """A number of documents, or `retrieved`: as if the collection held nothing else."""
-
-    def check(self, name: str, value: Any) -> Any:
-        return value if value == RETRIEVED else super().check(name, value)
-
-    def range(self) -> str:
-        return f"{super().range()}, or '{RETRIEVED}'"
-
-
 class Fallout(_OfCollection):
     """The share of the non-relevant documents that was retrieved, or is among the first k; less is better."""
 
@@ -247,7 +239,7 @@ class Fallout(_OfCollection):
     tasks: ClassVar = ("sets",)
     parameters: ClassVar = {
         **_OfCollection.parameters,
-        "docs": _Docs(DOCS.what, least=1, most=10**15, whole=True, examples=(100, 12345, RETRIEVED), symbol="N"),
+        "docs": replace(DOCS, word=RETRIEVED, examples=(100, 12345, RETRIEVED)),
         "cutoff": CUTOFF,
     }
     weighting: ClassVar = "the same for every rank that is read, down to k if there is a cutoff"
@@ -337,7 +329,7 @@ class _Coefficients(Parameter):
 
     def check(self, name: str, value: Any) -> Any:
         if not isinstance(value, (tuple, list)) or len(value) != 4:
-            raise MeasureError(f"{name}={value!r}: expected {self.range()}.")
+            raise self.error(name, value)
         return tuple(Parameter("a coefficient").check(name, one) for one in value)
 
     def range(self) -> str:
@@ -374,7 +366,7 @@ class Utility(_OfSet):
             symbol="p_1",
         ),
         "docs": Parameter(
-            "how many documents the collection holds", least=0, most=10**15, whole=True, examples=(100,), symbol="N"
+            "how many documents the collection holds", low=0, high=10**15, whole=True, examples=(100,), symbol="N"
         ),
     }
     example: ClassVar = {"docs": 223}  # the bundled collection

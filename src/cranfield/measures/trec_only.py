@@ -7,20 +7,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from cranfield.base import Parameter
 from cranfield.data import Floats
 from cranfield.errors import EvaluationError
 from cranfield.joining import JudgedRun, share
-from cranfield.measures.base import REL, Measure, Parameter
+from cranfield.measures.base import Measure
 from cranfield.measures.binary import AP, P, Rprec
 from cranfield.measures.graded import Gained
 from cranfield.measures.incomplete import Bpref
+from cranfield.measures.parameters import REL
 
 _TREC = "Buckley & Voorhees, Retrieval system evaluation, in TREC: Experiment and Evaluation, 2005"
 _ROBERTSON = "Robertson, On GMAP: and other transformations, CIKM 2006"
 MOST_LEVELS = 10_000_000
 _MOFFAT = "Moffat & Zobel, Rank-biased precision for measurement of retrieval effectiveness, TOIS 27, 2008"
-MULTIPLE = Parameter("how many times R documents are read", least=0, most=1e9, examples=(1, 0.2, 0.35, 2), symbol="x")
-PERSISTENCE = Parameter("the chance to go on to the next document", least=0, most=1, examples=(0.8, 0.5, 0))
+MULTIPLE = Parameter("how many times R documents are read", low=0, high=1e9, examples=(1, 0.2, 0.35, 2), symbol="x")
+PERSISTENCE = Parameter("the chance to go on to the next document", low=0, high=1, examples=(0.8, 0.5, 0))
 
 
 class RelativeP(P):

@@ -12,11 +12,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from cranfield.base import Record, encode_id
+from cranfield.base import Parameter, Record, encode_id
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import EvaluationError
 from cranfield.joining import JudgedRun, share
-from cranfield.measures.base import Measure, Parameter
+from cranfield.measures.base import Measure
 from cranfield.measures.graded import running_sum
 
 _TREC_EVAL = "Carterette, Bennett, Chickering & Dumais, Here or there: preference judgments for relevance, ECIR 2008"
@@ -318,7 +318,7 @@ class PrefsRnonrel(_OfPreferences):
         "Ignores how many non-relevant documents were judged, how far apart two documents stand, and documents that "
         "are in no preference."
     )
-    parameters: ClassVar = {"which": Parameter(WHICH.what, choices=("all", "ret"))}
+    parameters: ClassVar = {"which": Parameter(WHICH.help, choices=("all", "ret"))}
     lacks: ClassVar = {
         "swap": "Non-relevant documents are compared with themselves, and only the first R of them count."
     }

@@ -15,11 +15,12 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from cranfield.base import Record
+from cranfield.base import Flag, Parameter, Record
 from cranfield.data import Bools, Floats, Ints, Qrels
 from cranfield.errors import MeasureError
 from cranfield.joining import Extras, JudgedRun, share
-from cranfield.measures.base import CUTOFF, MANY, REL, Flag, Measure, Parameter
+from cranfield.measures.base import Measure
+from cranfield.measures.parameters import CUTOFF, MANY, REL
 from cranfield.measures.ties import mean_weight
 
 VALUES = ("EU", "ETU", "EC", "ETC", "ED")
@@ -105,7 +106,7 @@ class UserModel(Measure):
         ),
         "residual": Flag("by how much the value would be higher if all unjudged documents and ranks gained 1"),
         "depth": Parameter(
-            "the rank at which every ranking ends", least=1, most=10**6, whole=True, examples=(20, 2), symbol="n"
+            "the rank at which every ranking ends", low=1, high=10**6, whole=True, examples=(20, 2), symbol="n"
         ),
         "cost": Parameter(
             "what a document costs: 1 (rank), or its length (--doc-lengths; the mean of all where it is unknown)",
@@ -445,7 +446,7 @@ class RBP(_FixedWeights):
     tasks: ClassVar = ("graded", "web", "incomplete")
     parameters: ClassVar = {
         "cutoff": CUTOFF,
-        "p": Parameter("the probability of going on", least=0, most=0.999999, examples=(0.5, 0.95)),
+        "p": Parameter("the probability of going on", low=0, high=0.999999, examples=(0.5, 0.95)),
         "rel": REL,
         **UserModel.parameters,
     }
@@ -554,7 +555,7 @@ class ERR(Measure):
     tasks: ClassVar = ("graded", "web")
     parameters: ClassVar = {
         "cutoff": CUTOFF,
-        "max_grade": Parameter("the grade of a perfect document", least=0, most=1000, examples=(3, 1), symbol=r"\max"),
+        "max_grade": Parameter("the grade of a perfect document", low=0, high=1000, examples=(3, 1), symbol=r"\max"),
     }
     lacks: ClassVar = {"perfect": "Even the best grade satisfies only (2^max − 1) of 2^max users."}
 
@@ -647,7 +648,7 @@ class INST(UserModel):
     reference: ClassVar = "Moffat, Bailey, Scholer & Thomas, INST: An adaptive metric for IR evaluation, ADCS 2015"
     tasks: ClassVar = ("graded", "web")
     parameters: ClassVar = {
-        "T": Parameter("the gain that the user wants in all", least=0.5, examples=(2.5,)),
+        "T": Parameter("the gain that the user wants in all", low=0.5, examples=(2.5,)),
         **UserModel.parameters,
     }
 
@@ -672,7 +673,7 @@ class INSQ(_FixedWeights):
     ignores: ClassVar = "Ignores what was found before a document, and how many relevant documents there are."
     reference: ClassVar = "Moffat, Scholer & Thomas, Models and metrics: IR evaluation as a user process, ADCS 2012"
     parameters: ClassVar = {
-        "T": Parameter("how many documents the user wants", least=0, examples=(2.5, 0)),
+        "T": Parameter("how many documents the user wants", low=0, examples=(2.5, 0)),
         **UserModel.parameters,
     }
 
@@ -701,7 +702,7 @@ class BPM(UserModel):
     required: ClassVar = ("cutoff",)
     parameters: ClassVar = {
         "cutoff": CUTOFF,
-        "T": Parameter("the gain that the user wants in all", least=0, examples=(2.5,)),
+        "T": Parameter("the gain that the user wants in all", low=0, examples=(2.5,)),
         **UserModel.parameters,
     }
 
@@ -774,7 +775,7 @@ class NPV(_FixedWeights):
     )
     ignores: ClassVar = "Ignores what was found before a document, and how many relevant documents there are."
     parameters: ClassVar = {
-        "r": Parameter("the rate of discount", least=0, examples=(0.5, 0)),
+        "r": Parameter("the rate of discount", low=0, examples=(0.5, 0)),
         **UserModel.parameters,
     }
 
@@ -807,7 +808,7 @@ class SET(_FixedWeights):
     required: ClassVar = ("cutoff",)
     parameters: ClassVar = {
         "cutoff": CUTOFF,
-        "beta": Parameter("how fast the benefit grows", least=0.001, most=1, examples=(0.25, 1), symbol=r"\beta"),
+        "beta": Parameter("how fast the benefit grows", low=0.001, high=1, examples=(0.25, 1), symbol=r"\beta"),
         **UserModel.parameters,
     }
 
@@ -865,9 +866,7 @@ class TBG(_ByCost):
     reference: ClassVar = "Smucker & Clarke, Time-based calibration of effectiveness measures, SIGIR 2012"
     lacks: ClassVar = {**UserModel.lacks, "swap": _LONGER}
     parameters: ClassVar = {
-        "halflife": Parameter(
-            "after what cost half of the users are gone", least=0.001, examples=(22, 3000), symbol="h"
-        ),
+        "halflife": Parameter("after what cost half of the users are gone", low=0.001, examples=(22, 3000), symbol="h"),
         **UserModel.parameters,
     }
 
@@ -902,7 +901,7 @@ class U(_ByCost):
     reference: ClassVar = "Sakai & Dou, Summaries, ranked retrieval and sessions, SIGIR 2013"
     lacks: ClassVar = {**UserModel.lacks, "swap": _LONGER}
     parameters: ClassVar = {
-        "L": Parameter("after what cost attention is gone", least=0.001, examples=(50, 30_000)),
+        "L": Parameter("after what cost attention is gone", low=0.001, examples=(50, 30_000)),
         **UserModel.parameters,
     }
 
@@ -950,12 +949,12 @@ class IFT(UserModel):
     }
     parameters: ClassVar = {
         "stop": Parameter("what makes the user leave", choices=("goal", "rate", "both")),
-        "T": Parameter("the gain that the user wants in all", least=0, examples=(1,)),
-        "b1": Parameter("how ready the user is to go on at the goal", least=0, examples=(0.5,), symbol="b_1"),
-        "R1": Parameter("how sharply the goal counts", least=0, examples=(1,), symbol="R_1"),
-        "A": Parameter("the gain per cost that the user expects", least=0, examples=(0.4,)),
-        "b2": Parameter("how ready the user is to leave at that rate", least=0, examples=(0.5,), symbol="b_2"),
-        "R2": Parameter("how sharply the rate counts", least=0, examples=(1,), symbol="R_2"),
+        "T": Parameter("the gain that the user wants in all", low=0, examples=(1,)),
+        "b1": Parameter("how ready the user is to go on at the goal", low=0, examples=(0.5,), symbol="b_1"),
+        "R1": Parameter("how sharply the goal counts", low=0, examples=(1,), symbol="R_1"),
+        "A": Parameter("the gain per cost that the user expects", low=0, examples=(0.4,)),
+        "b2": Parameter("how ready the user is to leave at that rate", low=0, examples=(0.5,), symbol="b_2"),
+        "R2": Parameter("how sharply the rate counts", low=0, examples=(1,), symbol="R_2"),
         **UserModel.parameters,
     }
 
@@ -1057,7 +1056,7 @@ class NERR10(UserModel):
     ignores: ClassVar = "Ignores how many relevant documents there are."
     reference: ClassVar = _NERR
     parameters: ClassVar = {
-        "p": Parameter("the probability of going on", least=0, most=1, examples=(0.5, 1)),
+        "p": Parameter("the probability of going on", low=0, high=1, examples=(0.5, 1)),
         **UserModel.parameters,
     }
 
@@ -1086,7 +1085,7 @@ class NERR11(UserModel):
     ignores: ClassVar = "Ignores how many relevant documents there are."
     reference: ClassVar = _NERR
     parameters: ClassVar = {
-        "T": Parameter("how many documents the user wants", least=0, examples=(2.5, 0)),
+        "T": Parameter("how many documents the user wants", low=0, examples=(2.5, 0)),
         **UserModel.parameters,
     }
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import field
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Literal
 
-from cranfield.base import Record
+from cranfield.base import Parameter, Record, check_parameters, suggest
 from cranfield.errors import CranfieldError
 from cranfield.pooling.lists import Lists
 from cranfield.pooling.sampling import as_strata
@@ -19,12 +17,17 @@ from cranfield.pooling.strategy import Asker, Setting
 Kind = Literal["order", "sample", "adaptive"]
 
 
-class Parameter(Record):
-    """A setting of a strategy."""
+class Strata(Parameter):
+    """Strata of a sample, as `last rank:rate` of each."""
 
-    about: str
-    default: Any
-    checked: Callable[[Any], Any]  # the value as the strategy takes it, or a ValueError that says what was expected
+    def check(self, name: str, value: Any) -> Any:
+        try:
+            return as_strata(value)
+        except (TypeError, ValueError) as error:
+            raise CranfieldError(f"{name}={value!r}: expected {error}.") from None
+
+    def parse(self, name: str, text: str) -> Any:
+        return self.check(name, text)
 
 
 class Strategy(Record, eq=False):
@@ -48,14 +51,7 @@ class Strategy(Record, eq=False):
 
     def checked(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """All parameters, those that are given checked."""
-        unknown = [name for name in params if name not in self.parameters]
-        if unknown:
-            known = ", ".join(self.parameters) or "none"
-            raise CranfieldError(f"{self.name} has no parameter {unknown[0]!r}: it has {known}.")
-        return {
-            name: _value(self.name, name, parameter, params.get(name, parameter.default))
-            for name, parameter in self.parameters.items()
-        }
+        return check_parameters(self.name, self.parameters, params)
 
     def require(self, setting: Setting) -> None:
         """An error if something is missing that it cannot do without."""
@@ -85,61 +81,21 @@ def strategy_of(name: str) -> Strategy:
     plain = name.strip().lower().replace("_", "-")
     found = STRATEGIES.get(_ALIASES.get(plain, plain))
     if found is None:
-        near = get_close_matches(plain, [*STRATEGIES, *_ALIASES], 1)
-        hint = f" Did you mean {near[0]}?" if near else ""
+        hint = suggest(plain, [*STRATEGIES, *_ALIASES])
         raise CranfieldError(f"no strategy is called {name!r}.{hint} There are {', '.join(STRATEGIES)}.")
     return found
-
-
-def _value(strategy: str, name: str, parameter: Parameter, value: Any) -> Any:
-    if value is None and parameter.default is None:
-        return None
-    try:
-        return parameter.checked(value)
-    except (TypeError, ValueError) as error:
-        raise CranfieldError(f"{strategy}: {name} is {value!r}, expected {error}.") from None
-
-
-def _number(low: float, high: float, *, above: bool = False, whole: bool = False) -> Callable[[Any], Any]:
-    """What takes a number within bounds, `above` the lower one if so."""
-    span = f"{'above' if above else 'from'} {low:g}" + (f" to {high:g}" if math.isfinite(high) else "")
-    expected = f"a {'whole ' if whole else ''}number {span}"
-
-    def check(value: Any) -> float | int:
-        try:
-            number = float(value)
-        except (TypeError, ValueError):
-            raise ValueError(expected) from None
-        if not low <= number <= high or (above and number == low) or (whole and not number.is_integer()):
-            raise ValueError(expected)
-        return int(number) if whole else number
-
-    return check
-
-
-def _choice(*values: str) -> Callable[[Any], str]:
-    def check(value: Any) -> str:
-        if value not in values:
-            raise ValueError(f"one of {', '.join(values)}")
-        return str(value)
-
-    return check
-
-
-_from_one = _number(1, math.inf, whole=True)
 
 
 def _bandit(kind: str, memory: float, update: str = "all") -> tuple[Kind, str, str, dict[str, Any], dict[str, Any]]:
     """What all bandits have in common: kind, home, reference, what is fixed, parameters."""
     parameters = {
-        "memory": Parameter("how much of what was judged counts at the next judgment", memory, _number(0, 1)),
-        "update": Parameter("which runs learn from a document: all that have it, or its own", update, _UPDATES),
-        "seed_depth": Parameter("depth to which all is judged first", 1, _number(0, math.inf, whole=True)),
+        "memory": Parameter("how much of what was judged counts at the next judgment", memory, low=0, high=1),
+        "update": Parameter(
+            "which runs learn from a document: all that have it, or its own", update, choices=("all", "own")
+        ),
+        "seed_depth": Parameter("depth to which all is judged first", 1, low=0, whole=True),
     }
     return "adaptive", f"bandits.{kind}", "Losada, Parapar & Barreiro, IPM 2017", {}, parameters
-
-
-_UPDATES = _choice("all", "own")
 
 
 def _one(*args: Any, **more: Any) -> tuple[str, Strategy]:
@@ -164,7 +120,7 @@ STRATEGIES: Mapping[str, Strategy] = dict(
             "order",
             "static_orders.RRF",
             "Cormack, Clarke & Büttcher, SIGIR 2009",
-            parameters={"k": Parameter("how little the first ranks stand out", 60, _number(0, 1e9))},
+            parameters={"k": Parameter("how little the first ranks stand out", 60, low=0, high=1e9)},
         ),
         _one(
             "rbp",
@@ -172,14 +128,14 @@ STRATEGIES: Mapping[str, Strategy] = dict(
             "order",
             "static_orders.RBP",
             "Moffat, Webber & Zobel, SIGIR 2007",
-            parameters={"p": Parameter("how far down a list its reader gets", 0.8, _number(0.0001, 0.9999))},
+            parameters={"p": Parameter("how far down a list its reader gets", 0.8, low=0.0001, high=0.9999)},
         ),
         _one(
             "uniform",
             "a random sample; every document has the same chance",
             "sample",
             "sampling.Uniform",
-            parameters={"rate": Parameter("share of a topic's documents", None, _number(0, 1, above=True))},
+            parameters={"rate": Parameter("share of a topic's documents", None, low=0, high=1, above_low=True)},
         ),
         _one(
             "stratified",
@@ -188,7 +144,7 @@ STRATEGIES: Mapping[str, Strategy] = dict(
             "sampling.Stratified",
             "Yilmaz, Kanoulas & Aslam, SIGIR 2008",
             parameters={
-                "strata": Parameter("last rank and rate of each stratum", "10:1,50:0.4,100:0.1", as_strata),
+                "strata": Strata("last rank and rate of each stratum", "10:1,50:0.4,100:0.1"),
             },
         ),
         _one(
@@ -209,7 +165,7 @@ STRATEGIES: Mapping[str, Strategy] = dict(
             "adaptive",
             "hedge.Hedge",
             "Aslam, Pavlu & Savell, SIGIR 2003",
-            parameters={"beta": Parameter("how much weight a loss costs", 0.1, _number(0, 1, above=True))},
+            parameters={"beta": Parameter("how much weight a loss costs", 0.1, low=0, high=1, above_low=True)},
         ),
         _one(
             "active",
@@ -218,9 +174,9 @@ STRATEGIES: Mapping[str, Strategy] = dict(
             "active.ActiveSampling",
             "Li & Kanoulas, CIKM 2017",
             parameters={
-                "draws": Parameter("draws in a round, after which runs are weighed", 10, _from_one),
+                "draws": Parameter("draws in a round, after which runs are weighed", 10, low=1, whole=True),
                 "explore": Parameter(
-                    "share of the draws that is left to all runs alike", 0.1, _number(0, 1, above=True)
+                    "share of the draws that is left to all runs alike", 0.1, low=0, high=1, above_low=True
                 ),
             },
         ),
@@ -231,8 +187,8 @@ STRATEGIES: Mapping[str, Strategy] = dict(
             "autotar.AutoTAR",
             "Cormack & Grossman, SIGIR 2015",
             parameters={
-                "negatives": Parameter("random documents presumed not relevant", 100, _from_one),
-                "penalty": Parameter("how strongly weights are held down", 0.1, _number(0, 1e9, above=True)),
+                "negatives": Parameter("random documents presumed not relevant", 100, low=1, whole=True),
+                "penalty": Parameter("how strongly weights are held down", 0.1, low=0, high=1e9, above_low=True),
             },
             needs=("documents", "topics"),
         ),
@@ -241,7 +197,7 @@ STRATEGIES: Mapping[str, Strategy] = dict(
             "the first k, then what searching with the relevant ones finds",
             "adaptive",
             "expansion.Expansion",
-            parameters={"found": Parameter("new documents taken from each search", 10, _from_one)},
+            parameters={"found": Parameter("new documents taken from each search", 10, low=1, whole=True)},
             needs=("search",),
         ),
     ]

@@ -63,7 +63,7 @@ def measure_of(name: str) -> Measure:
 
 def usual(kind: type[Measure]) -> Measure:
     """The measure as it is if only what must be given is."""
-    return kind(**{name: kind.parameters[name].some_values()[0] for name in kind.required})
+    return kind(**{name: kind.parameters[name].example_values()[0] for name in kind.required})
 
 
 def formula_of(measure: Measure) -> str:
@@ -284,14 +284,14 @@ def aggregate_of(kind: type[Measure]) -> str:
 def _parameter(kind: type[Measure], name: str) -> str:
     parameter = kind.parameters[name]
     default = default_of(kind, name)
-    what = f"{parameter.what}: {parameter.range()}." + ("" if default == NONE else f" Default: {default}.")
+    what = f"{parameter.help}: {parameter.range()}." + ("" if default == NONE else f" Default: {default}.")
     return _entry(f"@ or {name}" if name == kind.at else name, what, 16)
 
 
 def _parameter_record(kind: type[Measure], name: str) -> dict[str, Any]:
     parameter = kind.parameters[name]
     return {
-        "what": parameter.what,
+        "what": parameter.help,
         "may_be": parameter.range(),
         "default": default_of(kind, name),
         "is_required": name in kind.required,

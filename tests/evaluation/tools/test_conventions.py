@@ -1041,7 +1041,7 @@ def test_every_parameter_given_in_the_name_is_kept() -> None:
 
 
 def shown(kind: Any, name: str) -> list[tuple[Any, str]]:
-    return [(v, at) for v in kind.parameters[name].some_values() for at in ("", "@5", "@0.3")]
+    return [(v, at) for v in kind.parameters[name].example_values() for at in ("", "@5", "@0.3")]
 
 
 def test_a_denominator_given_in_the_name_is_that_of_torchmetrics_too() -> None:

@@ -607,7 +607,7 @@ class RawRBP(Measure):
     beyond_rel: ClassVar[bool] = True
     parameters: ClassVar = {
         "rel": Parameter("the lowest grade that gains anything"),
-        "p": Parameter("the probability of going on", least=0, most=1),
+        "p": Parameter("the probability of going on", low=0, high=1),
         "cutoff": CUTOFF,
     }
     title: ClassVar = "Rank-biased precision of raw grades"

@@ -112,7 +112,7 @@ def _parameter(kind: type[Measure], name: str) -> Row:
         "name": f"@ or {name}" if name == kind.at else name,
         "default": default_of(kind, name),
         "may_be": own.range(),
-        "what": own.what,
+        "what": own.help,
     }
 
 
