@@ -141,7 +141,7 @@ def test_budgets_beyond_the_pool_and_judgments_of_other_topics_are_told() -> Non
         ({"strategy": "stratified", "strata": "ten"}, "expected strata as last rank and rate"),
         ({"strategy": "stratified", "budget": 3}, "the rates of the strata say how many are drawn"),
         ({"strategy": "rrf", "p": 0.5}, "rrf has no parameter 'p': it has k"),
-        ({"strategy": "mm", "update": "some"}, "update is 'some', expected one of all, own"),
+        ({"strategy": "mm", "update": "some"}, "update='some' is unknown: expected one of all, own"),
         ({"strategy": "mm", "seed_depth": 1.5}, "expected a whole number of at least 0"),
         ({"strategy": "autotar"}, "autotar needs the texts of documents: --documents FILE"),
         ({"strategy": "autotar", "documents": []}, "autotar needs the words of the topics: --topics FILE"),

@@ -383,8 +383,8 @@ def all_measures() -> list[type[Measure]]:
 
 def unknown_measure(name: str) -> MeasureError:
     """An error for a name that no measure has, with the nearest one that is there."""
-    REGISTRY.read_all()
-    return MeasureError(f"unknown measure {name!r}.{suggest(name, REGISTRY)} See 'cranfield measures'.")
+    names = [*HOME, *(kind.name for kind in all_measures())]
+    return MeasureError(f"unknown measure {name!r}.{suggest(name, names)} See 'cranfield measures'.")
 
 
 def _shown(value: Any) -> str:
