@@ -212,7 +212,7 @@ def test_runs_that_are_alike_are_warned_of(cranfield: Cranfield, folder: Path) -
         (["lm.run", "--dendrogram", "x.json"], "--dendrogram compares runs: name several"),
         (["lm.run", "rm3.run", "--dendrogram", "x.doc"], "the name of a picture ends with"),
         (["lm.run", "--sample", "x"], "--sample is for strategies that draw by chance"),
-        (["lm.run", "--strategy", "uniform", "--rate", "2"], "rate=2 is out of range: expected a number above 0 and up to 1"),
+        (["lm.run", "--strategy", "uniform", "--rate", "2"], "rate=2 is out of range: expected a number above 0"),
         (["lm.run", "--strategy", "stratified", "--strata", "5:2"], "rates above 0 and at most 1, found 2"),
         (["lm.run", "--strategy", "autotar"], "autotar needs the texts of documents: --documents FILE"),
         (["lm.run", "--params", "k"], "expected name=value once each"),
