@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.reporting import gate as gate_report
-from cranfield.stats import MEASURE, Gate, gate
+from cranfield.stats import GATE_MEASURE, Gate, gate
 
 
 def assert_not_worse(
     qrels: Any,
     baseline: Any,
     candidate: Any,
-    measure: Any = MEASURE,
+    measure: Any = GATE_MEASURE,
     max_drop: float = 0.01,
     alpha: float = 0.05,
     require_proof: bool = False,

@@ -15,7 +15,7 @@ from cranfield.cli import compare as module
 from cranfield.cli.compare import split_collection
 from cranfield.errors import InputError
 from cranfield.reporting.comparison import FORMATS
-from cranfield.stats.comparison import CORRECTIONS, TESTS
+from cranfield.stats import CORRECTIONS, TESTS
 from tests.cli.conftest import Cranfield
 
 RUNS = ("tfidf.run", "lsi.run", "bm25.run", "titles.run")
@@ -27,8 +27,6 @@ def in_the_example(example: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_choices_are_those_of_the_library() -> None:
-    assert set(module.TESTS) == set(TESTS)
-    assert set(module.CORRECTIONS) == set(CORRECTIONS)
     assert module.FORMATS == FORMATS
 
 
@@ -36,12 +34,12 @@ def test_two_runs_are_compared_by_t_with_permutation_beside(cranfield: Cranfield
     done = cranfield("compare", "qrels.txt", *RUNS[:2], "-m", "nDCG@10")
     assert done.code == 0 and done.err == ""
     assert "p = .15 (paired t-test; permutation .15)" in done.out
-    assert "A difference of this size would take 108 topics" in done.out
+    assert "A difference of this size takes 108 topics" in done.out
 
 
 def test_more_runs_are_compared_in_all_pairs(cranfield: Cranfield) -> None:
     done = cranfield("compare", "qrels.txt", *RUNS, "-m", "nDCG@10")
-    assert "4 of 6 pairs of systems differ in nDCG@10 (randomised Tukey HSD, α = .05)." in done.out
+    assert "4 of 6 pairs of systems differ significantly in nDCG@10 (randomised Tukey HSD, α = .05)." in done.out
     assert "Judged@10" in done.out.splitlines()[0]
 
 
@@ -54,12 +52,12 @@ def test_the_default_measures_are_those_of_eval_less_judged(cranfield: Cranfield
 def test_a_baseline_is_named_by_file_or_name(cranfield: Cranfield, example: Path, baseline: str) -> None:
     named = str(example / "bm25.run") if baseline == "absolute" else baseline
     done = cranfield("compare", "qrels.txt", *RUNS, "-m", "AP", "--baseline", named)
-    assert "bm25.run (a)" in done.out and "Holm over the 3 comparisons" in done.out
+    assert "bm25.run (a)" in done.out and "Holm for the 3 comparisons" in done.out
 
 
 def test_a_baseline_that_is_none_of_the_runs_is_read_too(cranfield: Cranfield) -> None:
     done = cranfield("compare", "qrels.txt", "lsi.run", "--baseline", "tfidf.run", "-m", "AP")
-    assert "lsi.run and tfidf.run cannot be told apart by AP" in done.out
+    assert "No significant difference between lsi.run and tfidf.run in AP" in done.out
 
 
 def test_several_baselines_have_letters(cranfield: Cranfield) -> None:
@@ -91,7 +89,7 @@ def test_every_format_is_printed(cranfield: Cranfield, format_: str) -> None:
 def test_csv_says_the_rest_on_standard_error(cranfield: Cranfield) -> None:
     args = ("compare", "qrels.txt", *RUNS[:2], "-m", "AP", "--format", "csv")
     done, quiet = cranfield(*args), cranfield(*args, "--quiet")
-    assert "cannot be told apart" in done.err and quiet.err == "" and quiet.out == done.out
+    assert "No significant difference" in done.err and quiet.err == "" and quiet.out == done.out
     assert len(list(csv.DictReader(io.StringIO(done.out)))) == 3
 
 
@@ -125,7 +123,7 @@ def test_less_is_better_is_handled(cranfield: Cranfield) -> None:
 def test_skipped_queries_are_said(cranfield: Cranfield) -> None:
     done = cranfield("compare", "qrels.txt", "bm25.run", "titles.run", "-m", "AP", "--missing", "skip")
     assert (
-        "7 topics left out, as some system has no score there: '1', '12', '16', '23', '24' and 2 more; 23 remain."
+        "7 topics left out because some system has no score there: '1', '12', '16', '23', '24' and 2 more; 23 remain."
         in done.out
     )
 
@@ -162,7 +160,7 @@ def test_output_of_trec_eval_is_compared_one_file_a_run(cranfield: Cranfield, tm
         (tmp_path / f"{run}.eval").write_text(cranfield("trec_eval", "-q", "qrels.txt", f"{run}.run").out)
         args += ["--scores", str(tmp_path / f"{run}.eval")]
     done = cranfield("compare", *args, "-m", "map", "--baseline", "tfidf.eval")
-    assert "lsi.eval and tfidf.eval cannot be told apart by map: 0.056 more for lsi.eval" in done.out
+    assert "No significant difference between lsi.eval and tfidf.eval in map: lsi.eval scores 0.056 higher" in done.out
     usual = cranfield("compare", *args)
     assert usual.out.splitlines()[0].split() == ["System", "map", "recip_rank", "P_10"]
     assert "other measures in the files; -m names them." in usual.err
@@ -182,15 +180,15 @@ def test_files_of_the_same_name_are_told_apart_by_folder(cranfield: Cranfield, t
     [
         ((), "expected QRELS and at least one RUN"),
         (("qrels.txt", "bm25.run"), "only one system, 'bm25.run'"),
-        (("qrels.txt", "bm25.run", "lm.run", "--baseline", "x"), "the baseline 'x' is none of the systems"),
+        (("qrels.txt", "bm25.run", "lm.run", "--baseline", "x"), "the baseline 'x' is not among the systems"),
         (("qrels.txt", "bm25.run", "lm.run", "--on", "a=b:c"), "only one of them"),
         (("--on", "dev"), "expected NAME=QRELS:RUN[,RUN…], found 'dev'"),
         (("--on", "a=qrels.txt:bm25.run", "--on", "a=qrels.txt:lm.run"), "'a' is named twice"),
         (("--scores", "none.tsv"), "none.tsv"),
         (("qrels.txt", "bm25.run", "lm.run", "--alpha", "2"), "alpha=2 is out of range"),
-        (("qrels.txt", "bm25.run", "lm.run", "--test", "tukey", "--correction", "bh"), "corrected by itself"),
+        (("qrels.txt", "bm25.run", "lm.run", "--test", "tukey", "--correction", "bh"), "already corrects"),
         (("qrels.txt", "bm25.run", "lm.run", "--test", "sign", "--correction", "maxt"), "MaxT is a test of its own"),
-        (("qrels.txt", "bm25.run", "lm.run", "-m", "gm_map"), "no mean over queries"),
+        (("qrels.txt", "bm25.run", "lm.run", "-m", "gm_map"), "not a mean over queries"),
         (("-", "-", "lm.run"), "'-' is named twice"),
     ],
 )
@@ -219,4 +217,4 @@ def test_twelve_runs_are_compared(shared_data: Path) -> None:
     runs = sorted(str(run) for run in (folder / "runs").glob("*.gz"))
     command = [sys.executable, "-m", "cranfield", "compare", str(folder / "qrels.dl19-passage.txt"), *runs]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "31 of 66 pairs of systems differ in nDCG@10" in done.stdout
+    assert "31 of 66 pairs of systems differ significantly in nDCG@10" in done.stdout

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from cranfield.cli.gate import CORRECTIONS, USUAL
+from cranfield.stats.gate import GATE_CORRECTIONS, GATE_MEASURE
 from tests.cli.conftest import Cranfield
 
 
@@ -152,3 +154,7 @@ def test_a_reader_that_has_gone_does_not_turn_a_failure_into_a_pass(example: Pat
 def test_help_says_what_the_exit_codes_mean(cranfield: Cranfield) -> None:
     out = " ".join(cranfield("gate", "--help").out.split())
     assert "Exit code 1 if a one-sided paired t-test shows" in out and "--require-proof" in out
+
+
+def test_the_choices_are_those_of_the_library() -> None:
+    assert (USUAL, CORRECTIONS) == (GATE_MEASURE, GATE_CORRECTIONS)

@@ -9,7 +9,7 @@ import pytest
 from cranfield.errors import CranfieldError, InputError
 from cranfield.qrels_tools.clicks import CAUTION, Clicked, ClickRule, judge_by_clicks
 from cranfield.qrels_tools.provenance import is_clicks
-from cranfield.stats.proportions import wilson
+from cranfield.stats.proportions import wilson_interval
 
 LOG = "query\tdoc\tclicks\timpressions\n1\ta\t60\t100\n1\tb\t0\t100\n1\tc\t5\t50\n2\ta\t1\t3\n2\tc\t20\t100\n"
 
@@ -112,4 +112,4 @@ def test_wilsons_interval_is_that_of_statsmodels() -> None:
     proportion = pytest.importorskip("statsmodels.stats.proportion")
     for hits, n in ((0, 10), (3, 17), (50, 50), (1, 1000)):
         expected = proportion.proportion_confint(hits, n, 0.05, method="wilson")
-        assert wilson(hits, n) == pytest.approx(expected, abs=1e-12)
+        assert wilson_interval(hits, n) == pytest.approx(expected, abs=1e-12)

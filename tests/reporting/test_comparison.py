@@ -32,7 +32,7 @@ from cranfield.reporting.comparison import (
     mean_table,
     sentences,
 )
-from cranfield.stats.comparison import Comparison, compare, leaderboard
+from cranfield.stats.comparison import Comparison, compare, make_leaderboard
 from cranfield.stats.multiple import randomised_tukey
 from cranfield.stats.power import smallest_difference, topics_needed
 from cranfield.tables import render
@@ -119,7 +119,7 @@ def test_warnings_and_captions_have_the_scale_of_the_table() -> None:
     assert "difference of 0.500 in RR could vanish" in as_table(comparison, View(), 10_000, False)
     long = compare(scores(2, 10, "SearchLength"))
     assert "Shares × 100." not in as_table(long, View(percent=True), 10_000, False)
-    assert "Shares × 100." not in leaderboard_text(leaderboard(long), "table", View(percent=True), 10_000, False)
+    assert "Shares × 100." not in leaderboard_text(make_leaderboard(long), "table", View(percent=True), 10_000, False)
     assert "Shares × 100." in as_table(comparison, View(percent=True), 10_000, False)
 
 
@@ -386,7 +386,7 @@ def test_no_nan_is_printed(format_: str, topics: int) -> None:
 
 @pytest.mark.parametrize("format_", FORMATS)
 def test_leaderboards_are_printed_in_every_format(collections: Comparison, format_: str) -> None:
-    board = leaderboard(compare(dict(collections.tables), ()))
+    board = make_leaderboard(compare(dict(collections.tables), ()))
     text = leaderboard_text(board, format_, View(), 80, False)
     assert "nan" not in text.lower()
     if format_ == "table":
@@ -406,5 +406,5 @@ def test_leaderboards_are_printed_in_every_format(collections: Comparison, forma
 
 
 def test_a_leaderboard_of_one_split_has_no_mean_column() -> None:
-    text = leaderboard_text(leaderboard(compare(scores(3), ())), "table", View(), 80, False)
+    text = leaderboard_text(make_leaderboard(compare(scores(3), ())), "table", View(), 80, False)
     assert text.splitlines()[0].split() == ["Rank", "System", "AP"]

@@ -46,7 +46,7 @@ def test_the_text_begins_with_the_verdict_and_says_why() -> None:
     text = as_text(gate(None, BEFORE, AFTER))
     assert text.startswith("FAILED: candidate against baseline.\n")
     for part in (
-        "Failed: nDCG@10 fell by 0.3000, which is more than the 0.01 allowed (p = .002, n = 4).",
+        "Failed: nDCG@10 fell by 0.3000, more than the 0.01 allowed (p = .002, n = 4).",
         "Mean        baseline 0.6750, candidate 0.3750",
         "Difference  −0.3000, not below",
         "allowed: −0.0100",
@@ -99,7 +99,7 @@ def test_lines_are_no_wider_than_asked_and_styles_are_for_terminals() -> None:
 
 def test_where_less_is_better_the_text_speaks_of_a_rise() -> None:
     text = as_text(gate(None, AFTER, BEFORE, "Fallout"))
-    assert "Fallout rose by 0.3000, which is more than the 0.01 allowed" in text
+    assert "Fallout rose by 0.3000, more than the 0.01 allowed" in text
     assert "(less is better)" in text and "allowed: +0.0100" in text and "for a rise of more than 0.01" in text
 
 

@@ -15,19 +15,19 @@ from hypothesis import strategies as st
 from cranfield.errors import CranfieldError
 from cranfield.stats import agreement
 from cranfield.stats.agreement import (
-    MISSING,
-    TITLES,
+    AGREEMENT_TITLES,
+    NO_GRADE,
     Ratings,
     as_ratings,
     cohen_kappa,
-    confusion,
-    figures,
+    compute_agreement,
+    compute_agreement_by_unit,
+    confusion_matrix,
     fleiss_kappa,
     gwet_ac,
     krippendorff_alpha,
     overlap,
     percent_agreement,
-    values_by_unit,
 )
 from tests.soak import examples
 
@@ -66,7 +66,7 @@ def table_of(counts: list[list[int]]) -> np.ndarray[Any, Any]:
 
 
 def pairs_of(matrix: list[list[int]]) -> np.ndarray[Any, Any]:
-    """Two raters' ratings with this confusion matrix."""
+    """Two raters' ratings with this confusion_matrix matrix."""
     return np.array([[i, j] for i, row in enumerate(matrix) for j, n in enumerate(row) for _ in range(n)], dtype=float)
 
 
@@ -80,7 +80,7 @@ def near(expected: float) -> Any:
 
 
 def test_two_assessors_of_fifteen_documents() -> None:
-    found = figures(as_ratings(np.column_stack([ONE, OTHER]), SCALE), resamples=0)
+    found = compute_agreement(as_ratings(np.column_stack([ONE, OTHER]), SCALE), resamples=0)
     expected = {
         "percent": 0.6666666666667,
         "kappa": 0.5454545454545,
@@ -99,7 +99,7 @@ def test_two_assessors_of_fifteen_documents() -> None:
     assert all(one.n == 15 and one.low is None for one in found.values())
     binary = (np.column_stack([ONE, OTHER]) >= 1).astype(float)
     assert cohen_kappa(binary[:, 0], binary[:, 1]) == near(0.8571428571429)
-    assert confusion(as_ratings(np.column_stack([ONE, OTHER]), SCALE)).tolist() == [
+    assert confusion_matrix(as_ratings(np.column_stack([ONE, OTHER]), SCALE)).tolist() == [
         [5, 1, 0, 0],
         [0, 2, 1, 0],
         [0, 1, 1, 1],
@@ -157,7 +157,7 @@ AGREEMENT = {
     ("1", "2"): {
         "pairs": 1111,
         "topics": 12,
-        "confusion": [[257, 113, 57, 29], [68, 71, 100, 88], [19, 35, 100, 108], [1, 1, 17, 47]],
+        "confusion_matrix": [[257, 113, 57, 29], [68, 71, 100, 88], [19, 35, 100, 108], [1, 1, 17, 47]],
         "percent": 0.4275427542754,
         "kappa": 0.2280347550204,
         "kappa_linear": 0.3738583499757,
@@ -178,7 +178,7 @@ AGREEMENT = {
     ("3", "4"): {
         "pairs": 1127,
         "topics": 9,
-        "confusion": [[236, 5, 2, 0], [266, 35, 5, 0], [211, 95, 58, 3], [74, 62, 64, 11]],
+        "confusion_matrix": [[236, 5, 2, 0], [266, 35, 5, 0], [211, 95, 58, 3], [74, 62, 64, 11]],
         "percent": 0.3016858917480,
         "kappa": 0.0840227654602,
         "kappa_linear": 0.1850191303891,
@@ -214,10 +214,10 @@ def test_assessors_who_judged_dl19_again(shared_data: Path, names: tuple[str, st
     expected: dict[str, Any] = AGREEMENT[names]
     table, topics = common_pairs(shared_data, names)
     ratings = as_ratings(table, SCALE)
-    found = figures(ratings, resamples=0)
+    found = compute_agreement(ratings, resamples=0)
     assert (len(table), len(set(topics))) == (expected["pairs"], expected["topics"])
-    assert confusion(ratings).tolist() == expected["confusion"]
-    for name in set(TITLES) - {"overlap"}:
+    assert confusion_matrix(ratings).tolist() == expected["confusion_matrix"]
+    for name in set(AGREEMENT_TITLES) - {"overlap"}:
         assert found[name].value == near(expected[name]), name
     for rel, (shared, kappa, ac1, alpha) in expected["binary"].items():
         binary = (table >= rel).astype(float)
@@ -249,7 +249,7 @@ def test_topic_by_topic(shared_data: Path, names: tuple[str, str]) -> None:
     table, topics = common_pairs(shared_data, names)
     known = sorted(set(topics))
     units = np.array([known.index(topic) for topic in topics])
-    found = values_by_unit(as_ratings(table, SCALE), units, rel=2)
+    found = compute_agreement_by_unit(as_ratings(table, SCALE), units, rel=2)
     wanted = ("percent", "kappa", "kappa_quadratic", "alpha_ordinal", "overlap")
     for topic, expected in PER_TOPIC[names].items():
         own = tuple(found[name][known.index(topic)] for name in wanted)
@@ -284,7 +284,7 @@ def test_cohens_kappa_is_that_of_scikit_learn_and_statsmodels(table: Any) -> Non
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             expected = metrics.cohen_kappa_score(*table.T.astype(int), weights=name, labels=grades.astype(int))
-            counts = confusion(as_ratings(table))
+            counts = confusion_matrix(as_ratings(table))
             other = rater.cohens_kappa(counts, wt=kind, return_results=False)
         assume(not math.isnan(expected))
         assert cohen_kappa(*table.T, weights) == pytest.approx(expected, abs=1e-10)
@@ -321,8 +321,8 @@ def test_neither_the_order_of_assessors_nor_of_documents_matters(table: Any, ran
     columns, rows = list(range(table.shape[1])), list(range(len(table)))
     random.shuffle(columns)
     random.shuffle(rows)
-    found = figures(as_ratings(table), resamples=0)
-    other = figures(as_ratings(table[rows][:, columns]), resamples=0)
+    found = compute_agreement(as_ratings(table), resamples=0)
+    other = compute_agreement(as_ratings(table[rows][:, columns]), resamples=0)
     for name in found:
         assert found[name].value == pytest.approx(other[name].value, abs=1e-12), name
 
@@ -331,7 +331,7 @@ def test_neither_the_order_of_assessors_nor_of_documents_matters(table: Any, ran
 @examples(60)
 def test_no_figure_is_nan_or_above_one(table: Any) -> None:
     for rel in (1, 3):
-        for one in figures(as_ratings(table, range(5)), rel=rel, resamples=20).values():
+        for one in compute_agreement(as_ratings(table, range(5)), rel=rel, resamples=20).values():
             assert one.value is None or (math.isfinite(one.value) and one.value <= 1 + 1e-12)
             assert (one.value is None) == (one.n == 0)
             assert one.low is None or one.high is None or one.low <= one.high
@@ -341,7 +341,7 @@ def test_no_figure_is_nan_or_above_one(table: Any) -> None:
 @examples(40)
 def test_full_agreement_is_one_by_every_figure(table: Any) -> None:
     same = np.repeat(table[:, :1], table.shape[1], axis=1)
-    for name, one in figures(as_ratings(same, range(5)), resamples=10).items():
+    for name, one in compute_agreement(as_ratings(same, range(5)), resamples=10).items():
         assert one.value == pytest.approx(1), name
 
 
@@ -350,42 +350,42 @@ def test_full_agreement_is_one_by_every_figure(table: Any) -> None:
 
 def test_one_grade_only_is_full_agreement_with_a_sentence() -> None:
     for scale in (None, SCALE):
-        found = figures(as_ratings([[1, 1], [1, 1], [1, 1]], scale))
+        found = compute_agreement(as_ratings([[1, 1], [1, 1], [1, 1]], scale))
         assert {name: one.value for name, one in found.items()} == dict.fromkeys(found, 1.0)
         assert "every judgment is 1" in found["kappa"].note and "every judgment is 1" in found["alpha_ordinal"].note
         assert found["percent"].note == ""
 
 
 def test_an_assessor_with_one_grade_has_kappa_zero_with_a_sentence() -> None:
-    found = figures(as_ratings([[0, 0], [0, 1], [0, 0]]))
-    assert found["kappa"].value == 0 and "one assessor gives one grade only" in found["kappa"].note
+    found = compute_agreement(as_ratings([[0, 0], [0, 1], [0, 0]]))
+    assert found["kappa"].value == 0 and "one assessor gives only one grade" in found["kappa"].note
 
 
 def test_nothing_in_common_is_none_with_a_sentence() -> None:
-    found = figures(as_ratings([[1, NO], [NO, 2], [0, NO]]))
+    found = compute_agreement(as_ratings([[1, NO], [NO, 2], [0, NO]]))
     assert all(one.value is None and one.low is None and one.n == 0 for one in found.values())
     assert found["kappa"].note == "no pair was judged by two assessors."
     assert cohen_kappa([1, math.nan], [math.nan, 1]) is None
 
 
 def test_what_nobody_judged_completely_is_none_for_fleiss_only() -> None:
-    found = figures(as_ratings([[1, 1, NO], [NO, 0, 1], [0, NO, 0]]))
+    found = compute_agreement(as_ratings([[1, 1, NO], [NO, 0, 1], [0, NO, 0]]))
     assert found["fleiss_kappa"].value is None and "by all assessors" in found["fleiss_kappa"].note
     assert found["alpha_nominal"].value is not None
 
 
 def test_no_relevant_document_is_full_overlap_with_a_sentence() -> None:
-    found = figures(as_ratings([[0, 0], [0, 0.5]]), resamples=10)
+    found = compute_agreement(as_ratings([[0, 0], [0, 0.5]]), resamples=10)
     assert found["overlap"].value == 1 and "nobody gave a grade of 1 or more" in found["overlap"].note
 
 
 def test_no_item_at_all() -> None:
-    found = figures(Ratings(np.empty((0, 2), dtype=np.int64), np.empty(0)))
+    found = compute_agreement(Ratings(np.empty((0, 2), dtype=np.int64), np.empty(0)))
     assert all(one.value is None for one in found.values())
 
 
 def test_one_pair_has_no_interval() -> None:
-    found = figures(as_ratings([[1, 0]]))
+    found = compute_agreement(as_ratings([[1, 0]]))
     assert found["percent"].value == 0 and found["percent"].low is None
 
 
@@ -396,7 +396,7 @@ def test_a_grade_off_the_scale_is_an_error() -> None:
         as_ratings(np.arange(400).reshape(200, 2))
     with pytest.raises(CranfieldError, match="expected one of none, linear, quadratic"):
         cohen_kappa([1], [1], "cubic")  # type: ignore[arg-type]
-    with pytest.raises(CranfieldError, match="metric 'ratio' is unknown"):
+    with pytest.raises(CranfieldError, match="unknown metric 'ratio'"):
         krippendorff_alpha([[1, 1]], "ratio")  # type: ignore[arg-type]
 
 
@@ -413,19 +413,19 @@ def simulated(items: int = 400, raters: int = 2, topics: int = 20, seed: int = 5
 def test_intervals_depend_on_the_seed_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings, topics = simulated(raters=3)
     for units in (topics, None):
-        first = figures(ratings, units, resamples=200, seed=7)
+        first = compute_agreement(ratings, units, resamples=200, seed=7)
         monkeypatch.setattr(agreement, "_CELLS", 5000)
-        assert figures(ratings, units, resamples=200, seed=7) == first
-        assert figures(ratings, units, resamples=200, seed=8) != first
+        assert compute_agreement(ratings, units, resamples=200, seed=7) == first
+        assert compute_agreement(ratings, units, resamples=200, seed=8) != first
         monkeypatch.undo()
 
 
 def test_resamples_are_the_same_where_they_do_not_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     ratings, topics = simulated(items=60)
     for units in (topics, None):
-        expected = figures(ratings, units, resamples=30)
+        expected = compute_agreement(ratings, units, resamples=30)
         monkeypatch.setattr(agreement, "_CELLS", 1)
-        found = figures(ratings, units, resamples=30)
+        found = compute_agreement(ratings, units, resamples=30)
         monkeypatch.undo()
         for name in found:
             assert (found[name].low, found[name].high) == pytest.approx((expected[name].low, expected[name].high))
@@ -433,7 +433,7 @@ def test_resamples_are_the_same_where_they_do_not_fit_into_memory(monkeypatch: p
 
 def test_intervals_by_pairs_are_as_wide_as_the_asymptotic_error(shared_data: Path) -> None:
     table, _ = common_pairs(shared_data, ("1", "2"))
-    found = figures(as_ratings(table, SCALE), resamples=2000)
+    found = compute_agreement(as_ratings(table, SCALE), resamples=2000)
     # standard errors by statsmodels (κ) and irrCAC (AC)
     errors = {
         "kappa": 0.0184255815439,
@@ -455,8 +455,8 @@ def test_a_bootstrap_of_topics_is_what_a_loop_over_topics_gives() -> None:
     for _ in range(150):
         times = rng.multinomial(number, np.ones(number) / number)
         rows = np.concatenate([np.flatnonzero(topics == t) for t in range(number) for _ in range(times[t])])
-        drawn.append(figures(Ratings(ratings.codes[rows], ratings.scale), resamples=0))
-    found = figures(ratings, topics, resamples=150, seed=3)
+        drawn.append(compute_agreement(Ratings(ratings.codes[rows], ratings.scale), resamples=0))
+    found = compute_agreement(ratings, topics, resamples=150, seed=3)
     for name in found:
         ends = np.quantile([value(one[name].value) for one in drawn], [0.025, 0.975])
         assert (found[name].low, found[name].high) == pytest.approx(tuple(ends), abs=1e-9), name
@@ -468,7 +468,7 @@ def test_topics_that_differ_make_intervals_wider() -> None:
     table = np.column_stack([rng.integers(0, 2, 400)] * 2).astype(float)
     odd = (topics % 2 == 1)[:, None] & np.array([[False, True]])
     table = np.where(odd, 1 - table, table)  # they agree on half of the topics, and not at all on the others
-    by_topic, by_pair = figures(as_ratings(table), topics), figures(as_ratings(table))
+    by_topic, by_pair = compute_agreement(as_ratings(table), topics), compute_agreement(as_ratings(table))
     width = {
         key: value(found["percent"].high) - value(found["percent"].low)
         for key, found in (("topics", by_topic), ("pairs", by_pair))
@@ -479,17 +479,17 @@ def test_topics_that_differ_make_intervals_wider() -> None:
 def test_a_topic_without_a_pair_in_common_is_not_drawn() -> None:
     table = [[0, 0], [1, 1], [1, 0], [0, 0], [1, NO], [NO, 1]]
     units = np.array([0, 0, 1, 1, 2, 2])
-    found = figures(as_ratings(table), units, resamples=100)
-    without = figures(as_ratings(table[:4]), units[:4], resamples=100)
+    found = compute_agreement(as_ratings(table), units, resamples=100)
+    without = compute_agreement(as_ratings(table[:4]), units[:4], resamples=100)
     assert found["kappa"] == without["kappa"]
 
 
 def test_one_topic_is_resampled_by_pairs() -> None:
     ratings, _ = simulated(items=50)
     same = np.zeros(50, dtype=np.int64)
-    assert figures(ratings, same, resamples=50) == figures(ratings, None, resamples=50)
+    assert compute_agreement(ratings, same, resamples=50) == compute_agreement(ratings, None, resamples=50)
 
 
 def test_a_missing_judgment_is_marked() -> None:
     ratings = as_ratings([[0, NO], [2, 1]])
-    assert ratings.codes.tolist() == [[0, MISSING], [2, 1]] and ratings.judged.tolist() == [1, 2]
+    assert ratings.codes.tolist() == [[0, NO_GRADE], [2, 1]] and ratings.judged.tolist() == [1, 2]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.scores import evaluate
 from cranfield.stats import multiple
-from cranfield.stats.multiple import CORRECTIONS, adjust, max_t, randomised_tukey, two_way_tukey
+from cranfield.stats.multiple import PVALUE_CORRECTIONS, adjust, max_t, randomised_tukey, two_way_tukey
 from cranfield.stats.studentised import range_ppf, range_sf
 from tests.soak import SOAK, examples
 from tests.stats.tables import X2, X3, X, table
@@ -70,7 +70,7 @@ def test_corrections_are_those_of_the_reference_cases(method, four, six, same):
 
 
 def test_every_correction_has_a_reference_case():
-    assert set(CORRECTIONS) == {method for method, *_ in ADJUSTED}
+    assert set(PVALUE_CORRECTIONS) == {method for method, *_ in ADJUSTED}
 
 
 @pytest.mark.parametrize("method", STATSMODELS)
@@ -84,7 +84,9 @@ def test_corrections_agree_with_statsmodels(method):
             assert adjust(p, method) == pytest.approx(expected, abs=1e-12)
 
 
-@given(st.lists(st.floats(0, 1), max_size=12), st.sampled_from(list(CORRECTIONS)), st.randoms(use_true_random=False))
+@given(
+    st.lists(st.floats(0, 1), max_size=12), st.sampled_from(list(PVALUE_CORRECTIONS)), st.randoms(use_true_random=False)
+)
 def test_a_correction_never_lowers_p_and_does_not_mind_the_order(p, method, random):
     adjusted = adjust(p, method)
     assert len(adjusted) == len(p)

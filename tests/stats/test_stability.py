@@ -10,7 +10,7 @@ import pytest
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.scores import evaluate
 from cranfield.stats import stability
-from cranfield.stats.compact_letters import letters
+from cranfield.stats.compact_letters import assign_letters
 from cranfield.stats.correlation import kendall_tau, rbo, tau_ap
 from cranfield.stats.multiple import randomised_tukey, two_way_tukey
 from cranfield.stats.stability import by_size, halves, leave_one_out, measure_correlation, system_ranking_correlation
@@ -196,7 +196,7 @@ def test_real_runs_are_compared_in_all_ways(shared_data):
     # real differences are dealt out too and widen what chance can do, so that the randomised test claims less
     assert (two_way.significant() | ~randomised.significant()).all()
     assert (two_way.significant() != randomised.significant()).mean() < 0.2
-    shown = letters(randomised.order, randomised.significant())
+    shown = assign_letters(randomised.order, randomised.significant())
     for i, j in itertools.combinations(range(12), 2):
         assert bool(set(shown[i]) & set(shown[j])) == (randomised.pvalues[i, j] > 0.05)
     found = halves(scores, trials=200)

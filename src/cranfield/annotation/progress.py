@@ -158,7 +158,7 @@ def agreement(log: JudgmentLog, rel: float = 1.0, resamples: int = 0) -> dict[st
 
     Empty as long as no pair has two judgments. Models are left out.
     """
-    from cranfield.stats import as_ratings, figures
+    from cranfield.stats import as_ratings, compute_agreement
 
     models = log.models()
     judged = [one for one in plain_judgments(log.judgments()) if one.assessor not in models]
@@ -174,7 +174,7 @@ def agreement(log: JudgmentLog, rel: float = 1.0, resamples: int = 0) -> dict[st
     queries = {query: i for i, query in enumerate(dict.fromkeys(query for query, _ in rows))}
     ratings = as_ratings(list(rows.values()), log.settings.scale.values)
     units = np.array([queries[query] for query, _ in rows], dtype=np.int64)
-    return dict(figures(ratings, units, rel=rel, resamples=resamples))
+    return dict(compute_agreement(ratings, units, rel=rel, resamples=resamples))
 
 
 def plain_judgments(judgments: Sequence[Judgment]) -> list[Judgment]:

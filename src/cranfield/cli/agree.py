@@ -11,7 +11,7 @@ from cranfield.base import QRELS_FORMATS, RUN_FORMATS
 from cranfield.cli.options import echo, grade_words_option, judgments_of, on_terminal, progress, split_measures, width
 from cranfield.qrels_tools import Design, agree, parse_scale, read_assessors
 from cranfield.reporting import agreement as report
-from cranfield.stats import RESAMPLES
+from cranfield.stats import AGREEMENT_RESAMPLES
 
 
 class ManyRuns(click.Command):
@@ -51,7 +51,7 @@ class ManyRuns(click.Command):
     help="What is drawn anew for intervals: topics with all their pairs, or pairs.",
 )
 @click.option(
-    "--resamples", type=click.IntRange(0), default=RESAMPLES, show_default=True, help="How often; 0 for none."
+    "--resamples", type=click.IntRange(0), default=AGREEMENT_RESAMPLES, show_default=True, help="How often; 0 for none."
 )
 @click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="For the draws.")

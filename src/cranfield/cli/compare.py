@@ -23,16 +23,15 @@ from cranfield.cli.options import (
     width,
 )
 from cranfield.errors import CranfieldError, InputError
-from cranfield.io import display_name, expand_path
+from cranfield.evaluation import Evaluator
+from cranfield.io import display_name, expand_path, read_run, read_scores
+from cranfield.stats import CORRECTIONS, TESTS, ScoreTable, compare, gather_scores
 
 if TYPE_CHECKING:
     from cranfield.evaluation import Scores
-    from cranfield.stats import ScoreTable
 
 F = TypeVar("F", bound=Callable[..., Any])
 FORMATS = ("table", "markdown", "latex", "html", "csv", "json")
-TESTS = ("t", "permutation", "bootstrap", "bootstrap-t", "wilcoxon", "sign", "tukey", "tukey-two-way")
-CORRECTIONS = ("holm", "bonferroni", "bh", "maxt", "hochberg", "hommel", "sidak", "holm-sidak", "by", "none")
 # the share of judged documents has a column of its own
 MEASURES = tuple(measure for measure in DEFAULT_MEASURES if not measure.startswith("Judged"))
 
@@ -104,8 +103,8 @@ def on_option(function: F) -> F:
 @click.option("--scores", metavar="FILE", multiple=True, help="Scores of queries instead of runs; repeatable.")
 @measures_option
 @click.option("--baseline", metavar="RUN", multiple=True, help="Compare with this run, by file or name; repeatable.")
-@click.option("--test", type=click.Choice(TESTS), help="[default: t; of three or more without --baseline, tukey]")
-@click.option("--correction", type=click.Choice(CORRECTIONS), help="For several comparisons. [default: holm]")
+@click.option("--test", type=click.Choice(list(TESTS)), help="[default: t; of three or more without --baseline, tukey]")
+@click.option("--correction", type=click.Choice(list(CORRECTIONS)), help="For several comparisons. [default: holm]")
 @click.option(
     "--family",
     type=click.Choice(["column", "table"]),
@@ -153,7 +152,6 @@ def command(
       cranfield compare --scores bm25.eval --scores lm.eval -m map
     """
     from cranfield.reporting import comparison as report
-    from cranfield.stats import compare
 
     given = read(files, collections, scores, split_measures(measures), baseline, quiet, reading)
     found = compare(
@@ -225,9 +223,6 @@ def _one_collection(
 
 def evaluated(collection: Collection, measures: Sequence[str], reading: Mapping[str, Any]) -> Scores:
     """The scores of a collection's runs; what is below the first ten documents is kept, for curves."""
-    from cranfield.evaluation import Evaluator
-    from cranfield.io import read_run
-
     options = dict(reading)
     run_format, words, jobs = (
         options.pop("run_format"),
@@ -274,10 +269,7 @@ def _named_run(text: str) -> tuple[str | None, str]:
 
 def _table_of(files: Sequence[str], measures: Sequence[str], quiet: bool) -> ScoreTable:
     """Scores that were computed before, by the measures asked for, or the usual ones if they have them."""
-    from cranfield.io import read_scores
-    from cranfield.stats import gathered
-
-    table = gathered([read_scores(file) for file in files])
+    table = gather_scores([read_scores(file) for file in files])
     wanted = list(measures) or [measure for measure in MEASURES if table.has(measure)]
     if not wanted:
         return table

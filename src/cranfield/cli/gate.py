@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "junit")
 USUAL = "nDCG@10"
+CORRECTIONS = ("none", "holm")  # of cranfield.stats, which is imported while files are read
 
 
 @click.command(name="gate")
@@ -47,7 +48,7 @@ USUAL = "nDCG@10"
 @click.option("--require-proof", is_flag=True, help="Fail unless it is shown that the drop is at most --max-drop.")
 @click.option(
     "--correction",
-    type=click.Choice(["none", "holm"]),
+    type=click.Choice(CORRECTIONS),
     default="none",
     show_default=True,
     help="Of the p-values for a drop, for the number of measures.",
@@ -107,9 +108,9 @@ def command(
 
     from cranfield.evaluation import Evaluator
     from cranfield.io import read_run
-    from cranfield.stats import Rule, gate_scores
+    from cranfield.stats import GateRule, gate_scores
 
-    rule = Rule(max_drop, alpha, require_proof, correction)
+    rule = GateRule(max_drop, alpha, require_proof, correction)
     evaluator = Evaluator(
         judgments_of(qrels, qrels_format, grade_words, on_duplicate, read_ahead),
         split_measures(measures) or USUAL,

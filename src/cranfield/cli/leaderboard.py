@@ -9,6 +9,7 @@ import click
 from cranfield.cli.compare import draw_options, on_option, read, reading_options, show_options
 from cranfield.cli.options import echo, on_terminal, split_measures, width
 from cranfield.errors import MeasureError
+from cranfield.stats import rank_systems
 
 
 @click.command(name="leaderboard")
@@ -50,11 +51,10 @@ def command(
       cranfield leaderboard -m RR@10 --on dev=dev.qrels:dev/a.run,dev/b.run --on test=test.qrels:test/a.run,test/b.run
     """
     from cranfield.reporting import comparison as report
-    from cranfield.stats import rank
 
     named = split_measures(measures)
     if len(named) != 1:
         raise MeasureError(f"a leaderboard has one measure, found {len(named)}: {', '.join(named)}.")
     given = read(files, collections, (), named, (), quiet, reading)
-    board = rank(given.tables, by, alpha=alpha, resamples=resamples, seed=reading["seed"])
+    board = rank_systems(given.tables, by, alpha=alpha, resamples=resamples, seed=reading["seed"])
     echo(report.leaderboard_text(board, format_, report.View(percent, places), width(), on_terminal()))

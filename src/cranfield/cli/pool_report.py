@@ -21,9 +21,9 @@ from cranfield.cli.options import (
     width,
 )
 from cranfield.errors import InputError
+from cranfield.stats import PVALUE_CORRECTIONS
 
 F = TypeVar("F", bound=Callable[..., Any])
-CORRECTIONS = ("holm", "bonferroni", "bh", "hochberg", "hommel", "sidak", "holm-sidak", "by", "none")
 
 
 def pool_options(function: F) -> F:
@@ -77,7 +77,7 @@ def pool_options(function: F) -> F:
 )
 @click.option(
     "--correction",
-    type=click.Choice(CORRECTIONS),
+    type=click.Choice(PVALUE_CORRECTIONS),
     default="holm",
     show_default=True,
     help="For the number of pairs of runs.",

@@ -25,7 +25,8 @@ from cranfield.reporting import (
     several,
     times,
 )
-from cranfield.stats import Comparison, compare, p_figure
+from cranfield.stats import Comparison, compare
+from cranfield.tables import format_p
 
 FAR = 100  # ranks down to which a recall is measured
 
@@ -145,7 +146,7 @@ def _apart(material: Material, column: Any, first: int, others: list[int]) -> st
     told = [i for i, pair in pairs.items() if pair.verdict == "better"]
     nearest = others[0]
     mean = number(float(material.means[nearest]), 4)
-    p = p_figure(pairs[nearest].p_adjusted)
+    p = format_p(pairs[nearest].p_adjusted)
     how = f"p {p if p.startswith('<') else f'= {p}'}, {column.design.method}"
     if len(told) == len(others):
         whom = names[nearest] if len(others) == 1 else f"all {len(others)} others"

@@ -12,7 +12,7 @@ from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Interval
-from cranfield.stats import wilson
+from cranfield.stats import wilson_interval
 
 Kind = Literal["clopper-pearson", "wilson"]
 
@@ -38,7 +38,7 @@ def share_interval(found: float, n: float, level: float = 0.95, kind: Kind = "cl
         raise CranfieldError(f"{found:g} of {n:g} is no share: expected a number from 0 to the size of the sample.")
     if n == 0:
         return Interval(0.0, 1.0, level)
-    low, high = (_clopper_pearson if kind == "clopper-pearson" else wilson)(found, n, level)
+    low, high = (_clopper_pearson if kind == "clopper-pearson" else wilson_interval)(found, n, level)
     return Interval(low, high, level)
 
 

@@ -15,7 +15,14 @@ from cranfield.qrels_tools.assessor_matrix import Panel, side_by_side
 from cranfield.qrels_tools.assessors import Assessor
 from cranfield.qrels_tools.provenance import label
 from cranfield.qrels_tools.system_rankings import Each, Standings, stand
-from cranfield.stats import RESAMPLES, Figure, Ratings, confusion, figures, values_by_unit
+from cranfield.stats import (
+    AGREEMENT_RESAMPLES,
+    Estimate,
+    Ratings,
+    compute_agreement,
+    compute_agreement_by_unit,
+    confusion_matrix,
+)
 
 Resample = Literal["topics", "pairs"]
 FEW_TOPICS = 10  # with fewer, intervals by topic are too narrow
@@ -27,7 +34,7 @@ class Design(Record):
 
     rel: float = 1
     resample: Resample = "topics"
-    resamples: int = RESAMPLES
+    resamples: int = AGREEMENT_RESAMPLES
     seed: int = 1
     level: float = 0.95
 
@@ -62,7 +69,7 @@ class Group(Record, eq=False):
     pairs: int  # judged by two or more
     full: int  # judged by all
     topics: int  # with such pairs
-    figures: Mapping[str, Figure]
+    figures: Mapping[str, Estimate]
 
 
 class Couple(Group, eq=False):
@@ -74,7 +81,7 @@ class Couple(Group, eq=False):
     lower: int = 0  # the second gave a lower grade
     higher: int = 0
     means: tuple[float, float] | None = None
-    difference: Figure | None = None  # of mean grades, second − first
+    difference: Estimate | None = None  # of mean grades, second − first
     by_topic: Mapping[str, Mapping[str, float | None]] | None = None  # figures, of topics with pairs in common
 
     @property
@@ -96,7 +103,7 @@ class ModelAgainstPeople(Record, eq=False):
     lower: int
     same: int
     higher: int
-    difference: Figure  # of grades, model − person
+    difference: Estimate  # of grades, model − person
     confusion: Ints  # grades by people × grades by the model
 
 
@@ -205,9 +212,9 @@ def _of_members(panel: Panel, ratings: Ratings, members: Sequence[int]) -> tuple
     return part.where(used), panel.query[used]
 
 
-def _figures(ratings: Ratings, units: Ints | None, design: Design) -> dict[str, Figure]:
+def _figures(ratings: Ratings, units: Ints | None, design: Design) -> dict[str, Estimate]:
     drawn = design.resamples
-    return figures(ratings, units, rel=design.rel, resamples=drawn, seed=design.seed, level=design.level)
+    return compute_agreement(ratings, units, rel=design.rel, resamples=drawn, seed=design.seed, level=design.level)
 
 
 def _topics(panel: Panel, ratings: Ratings, members: Sequence[int], design: Design) -> Iterator[tuple[str, Group]]:
@@ -231,7 +238,7 @@ def _topic_values(
     topics, units, number = np.unique(query, return_inverse=True, return_counts=True)
     if not len(topics):
         return
-    columns = {"pairs": number.tolist(), **values_by_unit(part, units, rel)}
+    columns = {"pairs": number.tolist(), **compute_agreement_by_unit(part, units, rel)}
     for i, topic in enumerate(topics.tolist()):
         yield panel.queries[topic], {name: values[i] for name, values in columns.items()}
 
@@ -247,7 +254,7 @@ def _couple(panel: Panel, ratings: Ratings, i: int, j: int, design: Design) -> C
         topics=group.topics,
         figures=group.figures,
         models=(panel.assessors[i].is_model, panel.assessors[j].is_model),
-        confusion=confusion(ratings.of(i, j)),
+        confusion=confusion_matrix(ratings.of(i, j)),
         only=(_only(panel, i, both), _only(panel, j, both)),
         lower=int(np.count_nonzero(second < first)),
         higher=int(np.count_nonzero(second > first)),
@@ -261,17 +268,17 @@ def _only(panel: Panel, i: int, both: Bools) -> int:
     return int(np.count_nonzero(~np.isnan(panel.grades[:, i]) & ~both))
 
 
-def _mean_figure(values: Floats, query: Ints, design: Design) -> Figure:
+def _mean_figure(values: Floats, query: Ints, design: Design) -> Estimate:
     """A mean over judgments, with a bootstrap interval by topic, or by judgment."""
     if not len(values):
-        return Figure(None, 0, note="no pair in common.")
+        return Estimate(None, 0, note="no pair in common.")
     mean = float(values.mean())
     units = np.unique(query, return_inverse=True)[1] if design.resample == "topics" else np.arange(len(values))
     if units.max() < 1:
         units = np.arange(len(values))
     number = int(units.max()) + 1
     if number < 2 or not design.resamples:
-        return Figure(mean, len(values))
+        return Estimate(mean, len(values))
     sums, sizes = np.bincount(units, values, number), np.bincount(units, minlength=number)
     rng = np.random.default_rng(design.seed)
     means = np.empty(design.resamples)
@@ -279,7 +286,7 @@ def _mean_figure(values: Floats, query: Ints, design: Design) -> Figure:
         drawn = rng.integers(0, number, number)
         means[b] = sums[drawn].sum() / sizes[drawn].sum()
     low, high = np.quantile(means, [(1 - design.level) / 2, (1 + design.level) / 2])
-    return Figure(mean, len(values), float(low), float(high))
+    return Estimate(mean, len(values), float(low), float(high))
 
 
 def _against_people(panel: Panel, ratings: Ratings, k: int, design: Design) -> ModelAgainstPeople:
@@ -295,7 +302,7 @@ def _against_people(panel: Panel, ratings: Ratings, k: int, design: Design) -> M
         same=int(np.count_nonzero(own == theirs)),
         higher=int(np.count_nonzero(own > theirs)),
         difference=_mean_figure(own - theirs, panel.query[rows], design),
-        confusion=confusion(Ratings(codes.reshape(-1, 2), ratings.scale)),
+        confusion=confusion_matrix(Ratings(codes.reshape(-1, 2), ratings.scale)),
     )
 
 

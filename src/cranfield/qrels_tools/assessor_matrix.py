@@ -12,7 +12,7 @@ from cranfield.data import Bools, Floats, Ints, Qrels, Strings
 from cranfield.errors import InputError
 from cranfield.qrels_tools.assessors import Assessor
 from cranfield.qrels_tools.provenance import is_clicks
-from cranfield.stats import Ratings, checked_scale
+from cranfield.stats import Ratings, check_scale
 
 _OTHER_KINDS = {
     "subgroup": "preferences, which have no grades to put side by side",
@@ -66,7 +66,7 @@ class Panel(Record, eq=False):
 
     def ratings(self, scale: Sequence[float] | Floats | None = None) -> Ratings:
         """The grades as places on a scale: the one given, or the grades that occur."""
-        grades = checked_scale(self.observed if scale is None else scale)
+        grades = check_scale(self.observed if scale is None else scale)
         self._require_on_scale(grades)
         there = ~np.isnan(self.grades)
         return Ratings(np.where(there, np.searchsorted(grades, self.grades), -1), grades)

@@ -23,7 +23,7 @@ from cranfield.io import (
     read_delimited,
 )
 from cranfield.qrels_tools.provenance import CLICKS, Provenance, Source
-from cranfield.stats import wilson
+from cranfield.stats import wilson_interval
 
 Rule = Literal["wilson", "ctr"]
 THRESHOLDS = (0.1, 0.3)
@@ -89,7 +89,7 @@ class ClickRule(Record):
         """
         low = high = clicks / impressions
         if self.rule == "wilson":
-            low, high = wilson(clicks, impressions, self.level)
+            low, high = wilson_interval(clicks, impressions, self.level)
         reached = sum(low >= threshold for threshold in self.thresholds)
         return None if not reached and high >= self.thresholds[0] else float(reached)
 

@@ -13,7 +13,7 @@ from cranfield.errors import CranfieldError
 from cranfield.qrels_tools.assessor_matrix import Panel, side_by_side
 from cranfield.qrels_tools.assessors import Assessor
 from cranfield.qrels_tools.provenance import CLICKS, JUDGMENTS, Provenance, described, is_clicks, source_of
-from cranfield.stats import MISSING, DawidSkene, Ratings, dawid_skene
+from cranfield.stats import NO_GRADE, DawidSkene, Ratings, dawid_skene
 
 Ties = Literal["lower", "higher", "first", "drop"]
 
@@ -222,7 +222,7 @@ def _votes(ratings: Ratings) -> Ints:
     """How many assessors gave each grade: items × grades."""
     votes = np.zeros((len(ratings.codes), ratings.grades), dtype=np.int64)
     for column in ratings.codes.T:
-        there = np.flatnonzero(column != MISSING)
+        there = np.flatnonzero(column != NO_GRADE)
         votes[there, column[there]] += 1
     return votes
 
@@ -230,7 +230,7 @@ def _votes(ratings: Ratings) -> Ints:
 def _middle(ratings: Ratings) -> Any:
     """Where the middle grade is, or the two in the middle of an even number: items × grades."""
     # what is missing goes to the end
-    ordered = np.sort(np.where(ratings.codes == MISSING, ratings.grades, ratings.codes), axis=1)
+    ordered = np.sort(np.where(ratings.codes == NO_GRADE, ratings.grades, ratings.codes), axis=1)
     item, n = np.arange(len(ordered)), ratings.judged
     middle = np.zeros((len(ordered), ratings.grades), dtype=bool)
     middle[item, ordered[item, (n - 1) // 2]] = True
@@ -245,7 +245,7 @@ def _settled(ratings: Ratings, best: Any, ties: Ties) -> _Choice:
     place = highest if ties == "higher" else lowest
     if ties == "first":
         for column in reversed(ratings.codes.T):
-            there = column != MISSING
+            there = column != NO_GRADE
             is_best = there & best[np.arange(len(best)), np.where(there, column, 0)]
             place = np.where(tied & is_best, column, place)
     grades = ratings.scale[place]
@@ -309,7 +309,7 @@ def _notes(panel: Panel, merged: Floats, model: DawidSkene | None, ratings: Rati
     if model is not None:
         if not model.has_converged:
             yield f"Dawid & Skene's estimate still changed after {model.iterations} iterations."
-        votes, likely = _votes(ratings), np.full(len(panel), MISSING)
+        votes, likely = _votes(ratings), np.full(len(panel), NO_GRADE)
         likely[panel.judged > 0] = np.searchsorted(ratings.scale, merged[panel.judged > 0])
         clear = (votes == votes.max(axis=1, keepdims=True)).sum(axis=1) == 1
         against = clear & (panel.judged > 1) & ~np.isnan(merged) & (likely != votes.argmax(axis=1))

@@ -15,7 +15,7 @@ from cranfield.data import Bools, Qrels
 from cranfield.errors import EvaluationError
 from cranfield.evaluation import Evaluator
 from cranfield.qrels_tools.assessor_matrix import Panel
-from cranfield.stats import Column, RankingCorrelation, compare, system_ranking_correlation
+from cranfield.stats import MeasureComparison, RankingCorrelation, compare, system_ranking_correlation
 
 Each = Callable[[Iterable[Any], int], Iterable[Any]]
 Verdict = Literal["same", "first only", "second only", "reversed", "neither"]
@@ -207,7 +207,7 @@ def _labelled(columns: Sequence[Any], measure: str) -> Any:
     return next(column for column in columns if column.label == measure)
 
 
-def _system_pairs(first: Column, second: Column) -> Iterator[SystemPair]:
+def _system_pairs(first: MeasureComparison, second: MeasureComparison) -> Iterator[SystemPair]:
     for one in first.pairs:
         other = second.pair(one.system, one.reference)
         yield SystemPair(one.system, one.reference, one.difference, other.difference, _verdict(one, other))

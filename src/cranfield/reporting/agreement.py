@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.base import pluralize
 from cranfield.data import Floats, Ints
 from cranfield.qrels_tools import Agreement, Couple, Design, Group, Judged, ModelAgainstPeople, Rankings, Standings
-from cranfield.stats import OF_ALL, TITLES, Figure
+from cranfield.stats import AGREEMENT_TITLES, ALL_ASSESSOR_COEFFICIENTS, Estimate
 from cranfield.tables import MISSING, Cell, Table, dumped, render, versions
 
 WIDTH = 100  # of lines that go to a file or a log
@@ -64,10 +64,10 @@ def figure(value: float | None, places: int = 3) -> str:
     return text.replace("-", "−" if re.search("[1-9]", text) else "")
 
 
-def interval(found: Figure) -> str:
+def interval(found: Estimate) -> str:
     """Both ends.
 
-    >>> interval(Figure(0.5, 10, 0.25, 0.75))
+    >>> interval(Estimate(0.5, 10, 0.25, 0.75))
     '[0.250, 0.750]'
     """
     if found.low is None or found.high is None:
@@ -109,7 +109,7 @@ def _percent(value: float | None) -> str:
     return MISSING if value is None else f"{100 * value:.0f} %"
 
 
-def _with_interval(found: Figure) -> str:
+def _with_interval(found: Estimate) -> str:
     return figure(found.value) if found.low is None else f"{figure(found.value)} {interval(found)}"
 
 
@@ -183,7 +183,7 @@ def _figures(found: Agreement) -> Table:
     titles = (f"{100 * found.design.level:g} % interval", "Pairs")
     rows = []
     for name in groups[0].figures:
-        cells = [Cell(TITLES[name])]
+        cells = [Cell(AGREEMENT_TITLES[name])]
         for group in groups:
             one = group.figures.get(name)
             shown = (figure(one.value), interval(one), f"{one.n:,}") if one else (MISSING,) * 3
@@ -203,7 +203,7 @@ def _couples(found: Agreement) -> Table:
     return Table("Two by two", ("Assessors", "Pairs", *(_SHORT[name] for name in names)), tuple(rows))
 
 
-def _cell(one: Figure, small: bool = True) -> Cell:
+def _cell(one: Estimate, small: bool = True) -> Cell:
     return Cell(figure(one.value), below=interval(one) if small and one.low is not None else "")
 
 
@@ -350,7 +350,7 @@ def _remarks(found: Agreement) -> Iterator[str]:
                 told.setdefault(one.note, []).append(_SHORT[name])
         yield from (f"{', '.join(names)}: {note}" for note, names in told.items())
         if len(group.names) > 2 and 0 < group.full < group.pairs:
-            names = " and ".join(TITLES[name] for name in OF_ALL)
+            names = " and ".join(AGREEMENT_TITLES[name] for name in ALL_ASSESSOR_COEFFICIENTS)
             yield f"{names} are over the {pluralize(group.full, 'pair')} that all {len(group.names)} judged."
         if apart := [" – ".join(couple.labels) for couple in found.couples if not couple.pairs]:
             yield f"No pair in common, so nothing to compare: {', '.join(apart)}."
@@ -416,11 +416,11 @@ def _assessor_record(one: Judged) -> dict[str, Any]:
     }
 
 
-def _figure_record(one: Figure) -> dict[str, Any]:
+def _figure_record(one: Estimate) -> dict[str, Any]:
     return {"value": one.value, "low": one.low, "high": one.high, "pairs": one.n, "note": one.note}
 
 
-def _figures_record(figures: Mapping[str, Figure]) -> dict[str, Any]:
+def _figures_record(figures: Mapping[str, Estimate]) -> dict[str, Any]:
     return {name: _figure_record(one) for name, one in figures.items()}
 
 

@@ -11,23 +11,19 @@ from typing import Any
 
 from cranfield.base import Record, as_dict, pluralize, replace
 from cranfield.stats import (
-    CORRECTION_NAMES,
-    POWER,
-    Column,
+    CORRECTIONS,
+    TARGET_POWER,
     Comparison,
     Leaderboard,
-    Pair,
-    Standing,
+    LeaderboardEntry,
+    MeasureComparison,
+    PairComparison,
     SystemScore,
-    claims,
-    needed_topics,
-    p_figure,
-    shown_difference,
-    shown_pairs,
-    warnings,
+    find_claims,
+    find_warnings,
+    generate_letters,
 )
-from cranfield.stats import names as letter_names
-from cranfield.tables import Cell, Table, dumped, number, render, versions
+from cranfield.tables import Cell, Table, dumped, format_p, number, render, versions
 
 MOST_SYSTEMS = 20  # with more, small print would make a table too long to read
 MOST_DIFFERENCES = 40  # comparisons listed one by one
@@ -43,22 +39,22 @@ class View(Record):
     full: bool = False  # all small print, comparisons and sentences, however many
     sentences: bool = True
 
-    def scale(self, column: Column) -> int:
+    def scale(self, column: MeasureComparison) -> int:
         return 100 if self.percent and column.is_share else 1
 
-    def decimals(self, column: Column) -> int:
+    def decimals(self, column: MeasureComparison) -> int:
         if self.places is not None:
             return self.places
         return 2 if self.scale(column) == 100 else 4
 
-    def figure(self, column: Column, value: float | None) -> str:
+    def figure(self, column: MeasureComparison, value: float | None) -> str:
         return _minus(number(None if value is None else value * self.scale(column), self.decimals(column)))
 
-    def signed(self, column: Column, value: float) -> str:
+    def signed(self, column: MeasureComparison, value: float) -> str:
         text = self.figure(column, value)
         return f"+{text}" if value > 0 and _is_something(text) else text
 
-    def interval(self, column: Column, low: float | None, high: float | None) -> str:
+    def interval(self, column: MeasureComparison, low: float | None, high: float | None) -> str:
         if low is None or high is None:
             return render.MISSING
         return f"[{self.figure(column, low)}, {self.figure(column, high)}]"
@@ -169,12 +165,12 @@ def _warnings(comparison: Comparison, view: View) -> list[str]:
     """What speaks against the figures, in the figures of the table."""
     if not view.percent:
         return list(comparison.warnings)
-    return list(warnings(comparison.tables, comparison.columns, comparison.references, percent=True))
+    return list(find_warnings(comparison.tables, comparison.columns, comparison.references, percent=True))
 
 
 def sentences(comparison: Comparison, view: View) -> list[str]:
     """What may be claimed; of many sentences, those about the first measure of each collection."""
-    found = list(claims(comparison.tables, comparison.columns, comparison.references, view.percent))
+    found = list(find_claims(comparison.tables, comparison.columns, comparison.references, view.percent))
     if view.full or len(found) <= MOST_CLAIMS:
         return [claim.text for claim in found]
     first = {column.collection: column.label for column in reversed(comparison.columns) if column.scored.is_quality}
@@ -212,10 +208,10 @@ def _name(comparison: Comparison, system: str) -> str:
 
 def _letters(comparison: Comparison) -> dict[str, str]:
     """The letter of each reference."""
-    return dict(zip(comparison.references, letter_names(len(comparison.references)), strict=True))
+    return dict(zip(comparison.references, generate_letters(len(comparison.references)), strict=True))
 
 
-def _mean_column(comparison: Comparison, column: Column, view: View, small: bool) -> list[Cell]:
+def _mean_column(comparison: Comparison, column: MeasureComparison, view: View, small: bool) -> list[Cell]:
     texts = {score.name: view.figure(column, score.mean) for score in column.systems}
     # what looks equal is marked alike
     best = {texts[score.name] for score in column.systems if score.is_best}
@@ -232,7 +228,7 @@ def _mean_column(comparison: Comparison, column: Column, view: View, small: bool
     return cells
 
 
-def _marks(comparison: Comparison, column: Column, score: SystemScore) -> tuple[str, str]:
+def _marks(comparison: Comparison, column: MeasureComparison, score: SystemScore) -> tuple[str, str]:
     """Letters of the references that a system is better than, and of those that it is worse than."""
     if not comparison.references:
         return _parted(score.letters), ""
@@ -240,7 +236,7 @@ def _marks(comparison: Comparison, column: Column, score: SystemScore) -> tuple[
     letters = _letters(comparison)
     for reference, letter in letters.items():
         if reference != score.name and column.has(score.name, reference):
-            found[column.verdict(score.name, reference)].append(letter)
+            found[column.pair(score.name, reference).verdict].append(letter)
     # aa and a, a must not look alike
     between = "," if any(len(letter) > 1 for letter in letters.values()) else ""
     return between.join(found["better"]), between.join(found["worse"])
@@ -255,7 +251,7 @@ def _parted(letters: str) -> str:
     return letters.replace(" ", ",")
 
 
-def _small(comparison: Comparison, column: Column, score: SystemScore, view: View) -> str:
+def _small(comparison: Comparison, column: MeasureComparison, score: SystemScore, view: View) -> str:
     """The interval of a mean; effect size, and topics won, tied and lost, against each reference or the best."""
     lines = []
     if score.low is not None and score.high is not None:
@@ -271,12 +267,12 @@ def _small(comparison: Comparison, column: Column, score: SystemScore, view: Vie
     return "\n".join(lines)
 
 
-def _effect(pair: Pair) -> str:
+def _effect(pair: PairComparison) -> str:
     effect = pair.effect
     return f"g {_standardised(effect.hedges_g)}, {_wins(pair)}"
 
 
-def _wins(pair: Pair) -> str:
+def _wins(pair: PairComparison) -> str:
     """Topics won, tied and lost."""
     counts = (pair.effect.wins, pair.effect.ties, pair.effect.losses)
     return "/".join(f"{n:,}" if n >= 10_000 else str(n) for n in counts)
@@ -347,7 +343,7 @@ def _scale(comparison: Comparison, view: View) -> list[str]:
 
 def difference_tables(comparison: Comparison, view: View) -> list[Table]:
     """Each difference with its interval and p, measure by measure; none where there are too many to read."""
-    listed = [(column, shown_pairs(column, comparison.references)) for column in comparison.columns]
+    listed = [(column, column.reported_pairs(comparison.references)) for column in comparison.columns]
     if not view.full and sum(len(pairs) for _, pairs in listed) > MOST_DIFFERENCES:
         return []
     return [
@@ -367,10 +363,10 @@ def _by_reference(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> d
 
 
 def _difference_table(
-    comparison: Comparison, column: Column, reference: str, systems: Sequence[str], view: View
+    comparison: Comparison, column: MeasureComparison, reference: str, systems: Sequence[str], view: View
 ) -> Table:
     design = column.design
-    corrected = "p" if column.family <= 1 or design.is_tukey else f"p ({_correction_name(design.correction)})"
+    corrected = "p" if column.family <= 1 or design.is_tukey else f"p ({CORRECTIONS[design.correction].title})"
     beside = {"tukey": "randomised", "tukey-two-way": "two-way"}.get(design.beside, design.beside)
     header = (
         "System",
@@ -389,11 +385,7 @@ def _difference_table(
     return Table(f"{column.title} against {_name(comparison, reference)}{best} with {mean}", header, rows)
 
 
-def _correction_name(correction: str) -> str:
-    return "uncorrected" if correction == "none" else CORRECTION_NAMES[correction]
-
-
-def _difference_row(column: Column, pair: Pair, view: View) -> tuple[Cell, ...]:
+def _difference_row(column: MeasureComparison, pair: PairComparison, view: View) -> tuple[Cell, ...]:
     effect = pair.effect
     relative = effect.relative_change
     return (
@@ -403,8 +395,8 @@ def _difference_row(column: Column, pair: Pair, view: View) -> tuple[Cell, ...]:
         Cell(_standardised(effect.d_z)),
         Cell(_standardised(effect.hedges_g)),
         Cell(_wins(pair)),
-        Cell(p_figure(pair.p_adjusted)),
-        Cell(p_figure(pair.p_beside_adjusted)),
+        Cell(format_p(pair.p_adjusted)),
+        Cell(format_p(pair.p_beside_adjusted)),
         Cell(render.MISSING if relative is None else _relative(relative)),
     )
 
@@ -437,7 +429,7 @@ def as_json(comparison: Comparison) -> str:
     design = comparison.design
     content: dict[str, Any] = {
         "caption": comparison.caption,
-        "design": as_dict(design) | {"method": design.method, "level": design.level, "power": POWER},
+        "design": as_dict(design) | {"method": design.method, "level": design.level, "power": TARGET_POWER},
         "references": list(comparison.references),
         "systems": list(comparison.systems),
         "collections": [_collection_record(comparison, name) for name in comparison.collections],
@@ -481,7 +473,7 @@ def _collection_record(comparison: Comparison, name: str) -> dict[str, Any]:
     }
 
 
-def _column_record(column: Column) -> dict[str, Any]:
+def _column_record(column: MeasureComparison) -> dict[str, Any]:
     return {
         "collection": column.collection,
         "measure": column.label,
@@ -497,7 +489,7 @@ def _column_record(column: Column) -> dict[str, Any]:
     }
 
 
-def _done_record(column: Column) -> dict[str, Any]:
+def _done_record(column: MeasureComparison) -> dict[str, Any]:
     """What the method did with a column; None for what it does not have."""
     return {name: column.details.get(name) for name in ("exact", "resamples", "seed", "V_E", "df", "critical")}
 
@@ -508,21 +500,60 @@ def _system_record(score: SystemScore) -> dict[str, Any]:
     return {renamed.get(name, name): value for name, value in found.items()}
 
 
-def _pair_record(pair: Pair) -> dict[str, Any]:
-    """All of a comparison on one level."""
-    found = as_dict(pair)
-    effect = found.pop("effect")
-    # the difference, n and the interval are those of the test; Student's interval stands beside
-    for name in ("n", "difference", "note", "details"):
-        effect.pop(name)
-    effect = {{"low": "t_low", "high": "t_high"}.get(name, name): value for name, value in effect.items()}
-    renamed = {"mean_a": "mean", "mean_b": "reference_mean", "sd": "sd_of_differences"}
-    effect = {renamed.get(name, name): value for name, value in effect.items()}
-    renamed = {"low": "difference_low", "high": "difference_high"}
-    found = {renamed.get(name, name): value for name, value in found.items()}
-    found["significant"], found["verdict"] = pair.is_significant, pair.verdict
-    found["topics_needed"], found["smallest_difference"] = needed_topics(pair), shown_difference(pair)
-    return found | effect
+def _pair_record(pair: PairComparison) -> dict[str, Any]:
+    """A comparison on one level, with the names of machine-readable output."""
+    design, effect = pair.design, pair.effect
+    return {
+        "collection": pair.collection,
+        "measure": pair.measure,
+        "system": pair.system,
+        "reference": pair.reference,
+        "n": pair.n,
+        "test": design.method,
+        "statistic": pair.statistic,
+        "p": pair.p,
+        "correction": design.correction,
+        "family": pair.family,
+        "p_adjusted": pair.p_adjusted,
+        "beside": design.beside_name,
+        "p_beside": pair.p_beside,
+        "p_beside_adjusted": pair.p_beside_adjusted,
+        "alpha": design.alpha,
+        "difference": pair.difference,
+        "difference_low": pair.low,
+        "difference_high": pair.high,
+        "residual_effect": pair.residual_effect,
+        "direction": pair.scored.direction,
+        "exact": pair.details.get("exact"),
+        "resamples": pair.details.get("resamples"),
+        "beside_exact": pair.beside_details.get("exact"),
+        "beside_resamples": pair.beside_details.get("resamples"),
+        "df": pair.details.get("df"),
+        "note": pair.note,
+        "significant": pair.is_significant,
+        "verdict": pair.verdict,
+        "topics_needed": pair.topics_needed,
+        "smallest_difference": pair.smallest_difference,
+        "mean": effect.mean_a,
+        "reference_mean": effect.mean_b,
+        "t_low": effect.low,  # Student's interval, whatever the test
+        "t_high": effect.high,
+        "level": effect.level,
+        "sd_of_differences": effect.sd,
+        "d_z": effect.d_z,
+        "d_z_low": effect.d_z_low,
+        "d_z_high": effect.d_z_high,
+        "hedges_g": effect.hedges_g,
+        "hedges_g_approximate": effect.hedges_g_approximate,
+        "glass_delta": effect.glass_delta,
+        "d_av": effect.d_av,
+        "superiority": effect.superiority,
+        "wins": effect.wins,
+        "ties": effect.ties,
+        "losses": effect.losses,
+        "tolerance": effect.tolerance,
+        "relative_change": effect.relative_change,
+    }
 
 
 def _wrapped(lines: Sequence[str], width: int) -> str:
@@ -536,22 +567,22 @@ def leaderboard_table(board: Leaderboard, view: View) -> Table:
     header = ["Rank", "System"]
     header += ["Mean"] if several else []
     header += [column.collection or column.label for column in splits]
-    rows = tuple(tuple(_standing_cells(board, standing, view)) for standing in board.standings)
+    rows = tuple(tuple(_entry_cells(board, entry, view)) for entry in board.entries)
     return Table("", tuple(header), rows, names=2)
 
 
-def _standing_cells(board: Leaderboard, standing: Standing, view: View) -> Iterator[Cell]:
+def _entry_cells(board: Leaderboard, entry: LeaderboardEntry, view: View) -> Iterator[Cell]:
     splits = board.comparison.columns
-    yield Cell(render.MISSING if standing.rank is None else str(standing.rank))
-    yield Cell(standing.system)
+    yield Cell(render.MISSING if entry.rank is None else str(entry.rank))
+    yield Cell(entry.system)
     if len(splits) > 1:
-        present = "" if standing.present == len(splits) else f"{standing.present} of {len(splits)}"
-        yield Cell(view.figure(splits[0], standing.mean), standing.rank == 1 and board.by is None, present)
-    for column, rank in zip(splits, standing.ranks, strict=True):
+        present = "" if entry.present == len(splits) else f"{entry.present} of {len(splits)}"
+        yield Cell(view.figure(splits[0], entry.mean), entry.rank == 1 and board.by is None, present)
+    for column, rank in zip(splits, entry.ranks, strict=True):
         if rank is None:
             yield Cell(render.MISSING)
             continue
-        score = column.systems[column.names.index(standing.system)]
+        score = column.systems[column.names.index(entry.system)]
         half = (
             "" if score.low is None or score.high is None else f"±{view.figure(column, (score.high - score.low) / 2)}"
         )
@@ -587,18 +618,18 @@ def _board_legend(board: Leaderboard, view: View, format: str) -> str:
     said = [f"{board.measure}: rank {by}, {order}; equal means share a rank.", board.comparison.board_caption, best]
     if any(column.letters for column in splits):
         said.append("Systems that share a letter do not differ significantly by this test.")
-    if any(standing.rank is None for standing in board.standings):
+    if any(entry.rank is None for entry in board.entries):
         said.append("A system that lacks a split has no rank; its mean is over the splits it has.")
     return " ".join([*said, *_scale(board.comparison, view)])
 
 
-def _standing_record(board: Leaderboard, standing: Standing) -> dict[str, Any]:
+def _entry_record(board: Leaderboard, entry: LeaderboardEntry) -> dict[str, Any]:
     splits = []
-    for column, rank in zip(board.comparison.columns, standing.ranks, strict=True):
+    for column, rank in zip(board.comparison.columns, entry.ranks, strict=True):
         if rank is not None:
-            score = column.systems[column.names.index(standing.system)]
+            score = column.systems[column.names.index(entry.system)]
             splits.append({"split": column.collection, "rank": rank} | _system_record(score))
-    return {"rank": standing.rank, "system": standing.system, "mean": standing.mean, "splits": splits}
+    return {"rank": entry.rank, "system": entry.system, "mean": entry.mean, "splits": splits}
 
 
 def _leaderboard_json(board: Leaderboard) -> str:
@@ -607,7 +638,7 @@ def _leaderboard_json(board: Leaderboard) -> str:
         "measure": board.measure,
         "ranked_by": board.by,
         "caption": comparison.board_caption,
-        "leaderboard": [_standing_record(board, standing) for standing in board.standings],
+        "leaderboard": [_entry_record(board, entry) for entry in board.entries],
         "collections": [_collection_record(comparison, name) for name in comparison.collections],
         "warnings": list(comparison.warnings),
         "notes": list(comparison.notes),
@@ -634,8 +665,8 @@ def _leaderboard_csv(board: Leaderboard) -> str:
     out = io.StringIO(newline="")
     writer = csv.DictWriter(out, names, lineterminator="\n", restval="", extrasaction="ignore")
     writer.writeheader()
-    for standing in board.standings:
-        record = _standing_record(board, standing)
+    for entry in board.entries:
+        record = _entry_record(board, entry)
         for split in record["splits"]:
             line = split | {"split_rank": split["rank"], "split_mean": split["mean"]}
             line |= {"rank": record["rank"], "system": record["system"], "mean": record["mean"]}

@@ -10,8 +10,8 @@ from typing import Any
 from cranfield.base import pluralize
 from cranfield.data import Origin
 from cranfield.evaluation import TOP
-from cranfield.stats import Decision, Gate, Side, p_text
-from cranfield.tables import dumped, versions
+from cranfield.stats import Gate, GateDecision, GatedRun
+from cranfield.tables import dumped, state_p, versions
 
 WIDTH = 100  # of lines that go to a file or a log
 _COLOURS = {"FAILED": "\x1b[1;31m", "PASSED": "\x1b[1;32m"}
@@ -97,12 +97,12 @@ def _headline(gate: Gate) -> str:
     return f"{_word(gate)}: {gate.candidate.name} against {gate.baseline.name}{details}."
 
 
-def _outcome(decision: Decision) -> str:
+def _outcome(decision: GateDecision) -> str:
     outcome = "Passed" if decision.passed else "Failed"
     return f"{outcome}, undecided" if decision.verdict == "undecided" else outcome
 
 
-def _figures(decision: Decision, gate: Gate) -> Iterator[tuple[str, str]]:
+def _figures(decision: GateDecision, gate: Gate) -> Iterator[tuple[str, str]]:
     """Why: means, difference with bounds, tests, topics, and what more of them would do."""
     means = f"{gate.baseline.name} {_number(decision.baseline_mean)}, "
     means += f"{gate.candidate.name} {_number(decision.candidate_mean)}"
@@ -123,7 +123,7 @@ def _figures(decision: Decision, gate: Gate) -> Iterator[tuple[str, str]]:
         yield "Needed", _needed(decision)
 
 
-def _difference(decision: Decision) -> str:
+def _difference(decision: GateDecision) -> str:
     ends = ((decision.low, "not below"), (decision.high, "not above"))
     bounds = " and ".join(f"{word} {_signed(end)}" for end, word in ends if end is not None)
     level = f"{100 * decision.rule.level:g} %"
@@ -131,21 +131,21 @@ def _difference(decision: Decision) -> str:
     return f"{_signed(decision.difference)}, {known}; allowed: {_signed(decision.allowed)}"
 
 
-def _worse(decision: Decision) -> str:
+def _worse(decision: GateDecision) -> str:
     test = "by flipping signs, as all differences are the same"
     if decision.t is not None:
         test = f"paired t-test, t = {_signed(decision.t, 2)}, df = {decision.n - 1:,}"
-    p = p_text(decision.p_worse)
+    p = state_p(decision.p_worse)
     if decision.rule.correction != "none":
-        p = f"{p_text(decision.p_worse_corrected)} by Holm's correction, {p} without,"
+        p = f"{state_p(decision.p_worse_corrected)} by Holm's correction, {p} without,"
     return f"{p} for a {_fall(decision)} of more than {decision.rule.max_drop:g} ({test})"
 
 
-def _not_worse(decision: Decision) -> str:
-    return f"{p_text(decision.p_not_worse)} for a {_fall(decision)} of no more than {decision.rule.max_drop:g}"
+def _not_worse(decision: GateDecision) -> str:
+    return f"{state_p(decision.p_not_worse)} for a {_fall(decision)} of no more than {decision.rule.max_drop:g}"
 
 
-def _needed(decision: Decision) -> str:
+def _needed(decision: GateDecision) -> str:
     if decision.topics_needed is not None:
         what = "worse" if decision.drop > decision.rule.max_drop else "not worse"
         topics = pluralize(decision.topics_needed, "topic")
@@ -155,7 +155,7 @@ def _needed(decision: Decision) -> str:
     return f"no number of topics would decide: the {_fall(decision)} found is just what is allowed"
 
 
-def _fall(decision: Decision) -> str:
+def _fall(decision: GateDecision) -> str:
     return "drop" if decision.more_is_better else "rise"
 
 
@@ -184,13 +184,13 @@ def _corrected(gate: Gate) -> str:
     return " over all measures by Holm's correction, where a measure is shown to be worse"
 
 
-def _reasons(decision: Decision, gate: Gate) -> str:
+def _reasons(decision: GateDecision, gate: Gate) -> str:
     """Everything about one measure, as lines."""
     figures = (f"{name}: {text}" for name, text in _figures(decision, gate))
     return "\n".join([decision.sentence, *figures, *_remarks(gate)])
 
 
-def _record(decision: Decision) -> dict[str, Any]:
+def _record(decision: GateDecision) -> dict[str, Any]:
     return {
         "measure": decision.measure,
         "more_is_better": decision.more_is_better,
@@ -225,7 +225,7 @@ def _record(decision: Decision) -> dict[str, Any]:
     }
 
 
-def _side_record(side: Side) -> dict[str, Any]:
+def _side_record(side: GatedRun) -> dict[str, Any]:
     return {"name": side.name, "unjudged_top_10": side.unjudged, "missing": side.missing}
 
 

@@ -244,11 +244,11 @@ def _pace(one: AssessorProgress | TopicProgress | WorkProgress) -> tuple[Cell, C
 
 
 def _agreement(log: JudgmentLog) -> str:
-    from cranfield.stats import TITLES
+    from cranfield.stats import AGREEMENT_TITLES
 
     figures = agreement(log)
     known = [(name, figures[name]) for name in SHOWN if name in figures and figures[name].value is not None]
     if not known:
         return ""
-    texts = [f"{TITLES[name]} {figure.value:.3f}" for name, figure in known if figure.value is not None]
+    texts = [f"{AGREEMENT_TITLES[name]} {figure.value:.3f}" for name, figure in known if figure.value is not None]
     return f"Agreement on {pluralize(known[0][1].n, 'pair')} judged by several: {'; '.join(texts)}.\n"

@@ -11,7 +11,7 @@ from cranfield.errors import CranfieldError, EvaluationError, InputError
 from cranfield.evaluation import Interval
 from cranfield.spark.columns import NUMBERS
 from cranfield.spark.differences import First, FirstSums, Second, SecondSums, Settled, gathered
-from cranfield.stats import adjust, is_mean, known_measure, require_draws
+from cranfield.stats import adjust, find_measure, is_mean_over_queries, require_draws
 
 RESAMPLES = 1_000
 _COLUMNS = ("run", "query", "measure", "value")
@@ -123,10 +123,10 @@ def _require_means(scores: Any, labels: Sequence[str]) -> None:
         raise EvaluationError(
             "comparisons are of plain means over queries: evaluate with mean='arithmetic' and without weights."
         )
-    measures = {label: known_measure(label) for label in labels}
+    measures = {label: find_measure(label) for label in labels}
     if evaluation is not None:
         measures = dict(zip(evaluation.evaluator.labels, evaluation.evaluator.measures, strict=True))
-    if other := [label for label in labels if (own := measures[label]) is not None and not is_mean(own)]:
+    if other := [label for label in labels if (own := measures[label]) is not None and not is_mean_over_queries(own)]:
         raise EvaluationError(
             f"{join_names(other)}: no mean over queries, so that nothing can be compared topic by topic. "
             "Name the measures to compare, measures=."

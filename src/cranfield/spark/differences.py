@@ -19,7 +19,7 @@ from cranfield.base import Record
 from cranfield.data import Floats
 from cranfield.spark.evaluation import calling
 from cranfield.spark.exact_sum import ExactSum
-from cranfield.stats import DIGITS, round_differences
+from cranfield.stats import difference_decimals, round_differences
 
 PARTIAL = "measure string, pair int, payload string"
 _AT_A_TIME = 256  # queries resampled together: sums of so many differences of 13 digits, taken up to 9 times, are exact
@@ -80,8 +80,7 @@ class Settled(Record):
     @property
     def unit(self) -> float:
         """How many units of the last digit kept make 1."""
-        decimals = DIGITS - math.ceil(math.log10(self.largest)) if self.largest else DIGITS
-        return 10.0 ** min(max(decimals, -290), 290)
+        return 10.0 ** difference_decimals(self.largest)
 
 
 @dataclass

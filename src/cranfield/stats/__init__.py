@@ -1,41 +1,34 @@
 """Statistics of per-query scores: paired tests, several systems, power, correlation, agreement; compare and gate."""
 
 from cranfield.stats.agreement import (
-    MISSING,
-    OF_ALL,
-    RESAMPLES,
-    TITLES,
-    Figure,
+    AGREEMENT_RESAMPLES,
+    AGREEMENT_TITLES,
+    ALL_ASSESSOR_COEFFICIENTS,
+    NO_GRADE,
+    Estimate,
     Ratings,
     as_ratings,
-    checked_scale,
-    confusion,
-    figures,
-    values_by_unit,
+    check_scale,
+    compute_agreement,
+    compute_agreement_by_unit,
+    confusion_matrix,
 )
-from cranfield.stats.claims import (
-    POWER,
-    claims,
-    needed_topics,
-    p_figure,
-    p_text,
-    shown_difference,
-    shown_pairs,
-    warnings,
-)
-from cranfield.stats.compact_letters import names
-from cranfield.stats.comparison import CORRECTIONS, TESTS, Comparison, Leaderboard, Standing, compare, rank
+from cranfield.stats.claims import find_claims
+from cranfield.stats.compact_letters import generate_letters
+from cranfield.stats.comparison import Comparison, Leaderboard, LeaderboardEntry, compare, rank_systems
+from cranfield.stats.comparison_warnings import find_warnings
 from cranfield.stats.correlation import kendall_tau, tau_ap
 from cranfield.stats.dawid_skene import DawidSkene, dawid_skene
-from cranfield.stats.gate import MEASURE, Decision, Gate, Rule, Side, gate, gate_scores
-from cranfield.stats.measure_comparison import CORRECTION_NAMES, Column, Pair, SystemScore
-from cranfield.stats.multiple import adjust
-from cranfield.stats.paired import METHODS
-from cranfield.stats.paired_scores import DIGITS, round_differences
-from cranfield.stats.proportions import wilson
+from cranfield.stats.gate import GATE_MEASURE, Gate, GateDecision, GatedRun, GateRule, gate, gate_scores
+from cranfield.stats.measure_comparison import TESTS, MeasureComparison, PairComparison, SystemScore
+from cranfield.stats.multiple import CORRECTIONS, PVALUE_CORRECTIONS, adjust
+from cranfield.stats.paired import PAIRED_TESTS
+from cranfield.stats.paired_scores import difference_decimals, round_differences
+from cranfield.stats.power import TARGET_POWER
+from cranfield.stats.proportions import wilson_interval
 from cranfield.stats.ranks import CriticalDifference, nemenyi
 from cranfield.stats.resampling import require_draws
-from cranfield.stats.score_table import ScoreTable, gathered, is_mean, known_measure
+from cranfield.stats.score_table import ScoreTable, find_measure, gather_scores, is_mean_over_queries
 from cranfield.stats.stability import (
     MeasureCorrelation,
     RankingCorrelation,
@@ -44,62 +37,57 @@ from cranfield.stats.stability import (
 )
 
 __all__ = [
+    "AGREEMENT_RESAMPLES",
+    "AGREEMENT_TITLES",
+    "ALL_ASSESSOR_COEFFICIENTS",
     "CORRECTIONS",
-    "CORRECTION_NAMES",
-    "Column",
     "Comparison",
     "CriticalDifference",
-    "DIGITS",
     "DawidSkene",
-    "Decision",
-    "Figure",
+    "Estimate",
+    "GATE_MEASURE",
     "Gate",
+    "GateDecision",
+    "GateRule",
+    "GatedRun",
     "Leaderboard",
-    "MEASURE",
-    "METHODS",
-    "MISSING",
+    "LeaderboardEntry",
+    "MeasureComparison",
     "MeasureCorrelation",
-    "OF_ALL",
-    "POWER",
-    "Pair",
-    "RESAMPLES",
+    "NO_GRADE",
+    "PAIRED_TESTS",
+    "PVALUE_CORRECTIONS",
+    "PairComparison",
     "RankingCorrelation",
     "Ratings",
-    "Rule",
     "ScoreTable",
-    "Side",
-    "Standing",
     "SystemScore",
+    "TARGET_POWER",
     "TESTS",
-    "TITLES",
-    "round_differences",
     "adjust",
     "as_ratings",
-    "checked_scale",
-    "claims",
+    "check_scale",
     "compare",
-    "confusion",
+    "compute_agreement",
+    "compute_agreement_by_unit",
+    "confusion_matrix",
     "dawid_skene",
-    "figures",
+    "difference_decimals",
+    "find_claims",
+    "find_measure",
+    "find_warnings",
     "gate",
     "gate_scores",
-    "gathered",
-    "is_mean",
+    "gather_scores",
+    "generate_letters",
+    "is_mean_over_queries",
     "kendall_tau",
-    "known_measure",
     "measure_correlation",
-    "names",
-    "needed_topics",
     "nemenyi",
-    "p_figure",
-    "p_text",
-    "rank",
+    "rank_systems",
     "require_draws",
-    "shown_difference",
-    "shown_pairs",
+    "round_differences",
     "system_ranking_correlation",
     "tau_ap",
-    "values_by_unit",
-    "warnings",
-    "wilson",
+    "wilson_interval",
 ]

@@ -1,7 +1,7 @@
-"""How far assessors agree: percent, overlap, Cohen's and Fleiss' κ, Krippendorff's α, Gwet's AC, with intervals.
+"""Agreement between assessors: percent, overlap, Cohen's and Fleiss' κ, Krippendorff's α, Gwet's AC, with intervals.
 
-Each figure follows from sums over the judged pairs. So the sums are taken once for every topic (or every pattern of
-grades), and a resample is a weighted sum of these.
+Each coefficient follows from sums over the judged pairs. The sums are computed once for every topic (or every pattern
+of grades), and a resample is a weighted sum of these.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ Weights = Literal["none", "linear", "quadratic"]
 Metric = Literal["nominal", "ordinal", "interval"]
 Sums = Mapping[str, Floats]  # each has one row for every unit that is resampled
 
-RESAMPLES = 1000
-MOST_GRADES = 101  # of a scale: more are scores, not grades
-MISSING = -1  # instead of a place on the scale
+AGREEMENT_RESAMPLES = 1000
+MOST_GRADES = 101  # with more, they are scores rather than grades
+NO_GRADE = -1  # the code of an item that an assessor did not judge
 _CELLS = 1 << 22  # numbers held at a time while resampling
 
-TITLES: Mapping[str, str] = {
+AGREEMENT_TITLES: Mapping[str, str] = {
     "percent": "Same grade",
     "overlap": "Overlap of relevant",
     "kappa": "Cohen's κ",
@@ -41,12 +41,12 @@ TITLES: Mapping[str, str] = {
     "ac2_linear": "Gwet's AC2, linear",
     "ac2_quadratic": "Gwet's AC2, quadratic",
 }
-OF_TWO = ("kappa", "kappa_linear", "kappa_quadratic")  # those that compare one assessor with one other
-OF_ALL = ("overlap", "fleiss_kappa")  # those that take the pairs that everyone judged
+TWO_ASSESSOR_COEFFICIENTS = ("kappa", "kappa_linear", "kappa_quadratic")  # these compare one assessor with one other
+ALL_ASSESSOR_COEFFICIENTS = ("overlap", "fleiss_kappa")  # these use the items that every assessor judged
 
 
-class Figure(Record):
-    """One figure of agreement, the pairs it rests on, and its interval; None where there is nothing to go by."""
+class Estimate(Record):
+    """A value with its interval and the number of items it is computed from; None where there are none."""
 
     value: float | None
     n: int
@@ -56,7 +56,7 @@ class Figure(Record):
 
 
 class Ratings(Record, eq=False):
-    """Grades of the same items by several assessors: places on a scale, items × assessors, −1 where there is none."""
+    """Grades of the same items by several assessors: positions on a scale, items × assessors, −1 for no grade."""
 
     codes: Ints
     scale: Floats
@@ -77,15 +77,15 @@ class Ratings(Record, eq=False):
 
     @property
     def judged(self) -> Ints:
-        """By how many assessors each item was judged."""
-        number: Ints = np.count_nonzero(self.codes != MISSING, axis=1)
+        """The number of assessors who judged each item."""
+        number: Ints = np.count_nonzero(self.codes != NO_GRADE, axis=1)
         return number
 
 
 def as_ratings(table: Any, scale: Sequence[float] | Floats | None = None) -> Ratings:
     """Ratings from a table, items × assessors, with NaN or None where an item was not judged.
 
-    The scale is what is given, or the grades that occur.
+    By default, the scale consists of the grades that occur.
 
     >>> as_ratings([[0, 1], [3, None]]).codes.tolist()
     [[0, 1], [2, -1]]
@@ -94,24 +94,24 @@ def as_ratings(table: Any, scale: Sequence[float] | Floats | None = None) -> Rat
     if values.ndim != 2:
         raise CranfieldError(f"expected a table, items × assessors, found {pluralize(values.ndim, 'axis')}.")
     there = ~np.isnan(values)
-    grades = checked_scale(np.unique(values[there]) if scale is None else scale)
+    grades = check_scale(np.unique(values[there]) if scale is None else scale)
     at = np.clip(np.searchsorted(grades, values), 0, max(len(grades) - 1, 0))
     known = there & (grades[at] == values) if len(grades) else np.zeros(values.shape, dtype=bool)
     if (there & ~known).any():
         odd = values[there & ~known][0]
         raise CranfieldError(f"grade {odd:g} is not on the scale {' '.join(f'{grade:g}' for grade in grades)}.")
-    return Ratings(np.where(there, at, MISSING), grades)
+    return Ratings(np.where(there, at, NO_GRADE), grades)
 
 
-def checked_scale(scale: Sequence[float] | Floats) -> Floats:
-    """A scale in ascending order."""
+def check_scale(scale: Sequence[float] | Floats) -> Floats:
+    """A scale of finite grades, in ascending order."""
     grades = np.unique(np.asarray(scale, dtype=np.float64))
     if not np.isfinite(grades).all():
         raise CranfieldError("a grade of the scale is not a finite number.")
     if len(grades) > MOST_GRADES:
         raise CranfieldError(
             f"there are {len(grades):,} different grades, expected at most {MOST_GRADES}: these are scores rather "
-            "than grades. Make grades of them first, e.g. with 'cranfield qrels map' or 'binarize'."
+            "than grades. Turn them into grades first, e.g. with 'cranfield qrels map' or 'binarize'."
         )
     return grades
 
@@ -122,16 +122,16 @@ def percent_agreement(table: Any) -> float | None:
     >>> percent_agreement([[0, 0], [1, 2], [1, 1], [3, None]])
     0.6666666666666666
     """
-    return _one(table, "percent")
+    return _coefficient(table, "percent")
 
 
 def overlap(a: Sequence[float], b: Sequence[float], rel: float = 1) -> float | None:
-    """What both find relevant as a share of what either does; 1 where that is nothing, None without common items.
+    """Items relevant to both as a share of those relevant to either; 1 if there are none, None without common items.
 
     >>> overlap([2, 1, 0, 0], [1, 0, 0, 1])
     0.3333333333333333
     """
-    return _one(np.column_stack([a, b]), "overlap", rel=rel)
+    return _coefficient(np.column_stack([a, b]), "overlap", rel=rel)
 
 
 def cohen_kappa(
@@ -140,37 +140,37 @@ def cohen_kappa(
     weights: Weights = "none",
     scale: Sequence[float] | None = None,
 ) -> float | None:
-    """Cohen's κ of two assessors, on the items that both judged; None if there is none.
+    """Cohen's κ of two assessors, on the items that both judged; None if there are none.
 
-    Weights are by places on the scale. Where both give one and the same grade throughout, agreement is complete: 1.
+    Weights depend on positions on the scale. If both give the same single grade throughout, κ is 1.
 
     >>> round(cohen_kappa([0, 0, 1, 2, 2], [0, 1, 1, 2, 0]), 6)
     0.411765
     """
     if weights not in get_args(Weights):
-        raise CranfieldError(f"weights {weights!r} are unknown: expected one of {', '.join(get_args(Weights))}.")
+        raise CranfieldError(f"unknown weights {weights!r}: expected one of {', '.join(get_args(Weights))}.")
     name = "kappa" if weights == "none" else f"kappa_{weights}"
-    return _one(np.column_stack([a, b]), name, scale)
+    return _coefficient(np.column_stack([a, b]), name, scale)
 
 
 def fleiss_kappa(table: Any, scale: Sequence[float] | None = None) -> float | None:
-    """Fleiss' κ over the items that all assessors judged (of two it is Scott's π); None if there is none.
+    """Fleiss' κ over the items that all assessors judged (Scott's π for two); None if there are none.
 
     >>> round(fleiss_kappa([[0, 0, 0], [1, 1, 0], [1, 1, 1]]), 6)
     0.55
     """
-    return _one(table, "fleiss_kappa", scale)
+    return _coefficient(table, "fleiss_kappa", scale)
 
 
 def krippendorff_alpha(table: Any, metric: Metric = "nominal", scale: Sequence[float] | None = None) -> float | None:
-    """Krippendorff's α over the items with two judgments or more; None if there is none.
+    """Krippendorff's α over the items with two or more judgments; None if there are none.
 
     >>> round(krippendorff_alpha([[1, 1, None], [0, 0, 0], [1, 0, 1], [None, 1, 1], [0, 0, None]]), 6)
     0.694444
     """
     if metric not in get_args(Metric):
-        raise CranfieldError(f"metric {metric!r} is unknown: expected one of {', '.join(get_args(Metric))}.")
-    return _one(table, f"alpha_{metric}", scale)
+        raise CranfieldError(f"unknown metric {metric!r}: expected one of {', '.join(get_args(Metric))}.")
+    return _coefficient(table, f"alpha_{metric}", scale)
 
 
 def gwet_ac(table: Any, weights: Weights = "none", scale: Sequence[float] | None = None) -> float | None:
@@ -180,31 +180,31 @@ def gwet_ac(table: Any, weights: Weights = "none", scale: Sequence[float] | None
     0.68
     """
     if weights not in get_args(Weights):
-        raise CranfieldError(f"weights {weights!r} are unknown: expected one of {', '.join(get_args(Weights))}.")
-    return _one(table, "ac1" if weights == "none" else f"ac2_{weights}", scale)
+        raise CranfieldError(f"unknown weights {weights!r}: expected one of {', '.join(get_args(Weights))}.")
+    return _coefficient(table, "ac1" if weights == "none" else f"ac2_{weights}", scale)
 
 
-def confusion(ratings: Ratings) -> Ints:
-    """How often the first of two assessors gave each grade where the second gave each: first × second."""
-    return np.asarray(_confusion(ratings, _all_in_one(ratings))[0], dtype=np.int64)
+def confusion_matrix(ratings: Ratings) -> Ints:
+    """How often each pair of grades was given by the first and the second of two assessors: first × second."""
+    return np.asarray(_confusion_counts(ratings, _all_in_one(ratings))[0], dtype=np.int64)
 
 
-def figures(
+def compute_agreement(
     ratings: Ratings,
     units: Ints | None = None,
     *,
     rel: float = 1,
-    resamples: int = RESAMPLES,
+    resamples: int = AGREEMENT_RESAMPLES,
     seed: int = 1,
     level: float = 0.95,
-) -> dict[str, Figure]:
-    """All figures of agreement, with percentile bootstrap intervals.
+) -> dict[str, Estimate]:
+    """All coefficients of agreement, with percentile bootstrap intervals.
 
-    `units` tells which topic each item belongs to: topics are resampled, with all their items. Without it, or where
-    there is one topic only, items are. Without resamples (0) there are no intervals.
+    `units` is the topic of each item: topics are resampled, with all their items. Without it, or with a single topic,
+    items are resampled. With 0 resamples there are no intervals.
 
-    >>> found = figures(as_ratings([[0, 0], [1, 1], [1, 0], [2, 2]]))
-    >>> found["percent"].value, round(found["kappa"].value, 4)
+    >>> coefficients = compute_agreement(as_ratings([[0, 0], [1, 1], [1, 0], [2, 2]]))
+    >>> coefficients["percent"].value, round(coefficients["kappa"].value, 4)
     (0.75, 0.6364)
     """
     require_draws(max(resamples, 1), seed)
@@ -212,7 +212,7 @@ def figures(
         raise CranfieldError(f"level={level:g} is out of range: expected a number between 0 and 1.")
     known = np.flatnonzero(ratings.judged > 0)
     ratings = Ratings(ratings.codes[known], ratings.scale)
-    whole = {name: float(value[0]) for name, value in _figures(_sums(ratings, rel), ratings).items()}
+    whole = {name: float(value[0]) for name, value in _coefficients(_sums(ratings, rel), ratings).items()}
     ends = _intervals(ratings, None if units is None else units[known], rel, resamples, seed, level)
     number = _numbers(ratings)
     notes = _notes(ratings, rel)
@@ -220,7 +220,7 @@ def figures(
     for name, value in whole.items():
         low, high = ends.get(name, (None, None))
         is_known = number[name] > 0 and not math.isnan(value)
-        found[name] = Figure(
+        found[name] = Estimate(
             value if is_known else None,
             number[name],
             low if is_known else None,
@@ -230,19 +230,19 @@ def figures(
     return found
 
 
-def values_by_unit(ratings: Ratings, units: Ints, rel: float = 1) -> dict[str, list[float | None]]:
-    """All figures for each unit, such as a topic, without intervals; units are numbered from 0.
+def compute_agreement_by_unit(ratings: Ratings, units: Ints, rel: float = 1) -> dict[str, list[float | None]]:
+    """All coefficients of each unit, such as a topic, without intervals; units are numbered from 0.
 
-    >>> values_by_unit(as_ratings([[0, 0], [1, 0], [1, 1]]), np.array([0, 0, 1]))["percent"]
+    >>> compute_agreement_by_unit(as_ratings([[0, 0], [1, 0], [1, 1]]), np.array([0, 0, 1]))["percent"]
     [0.5, 1.0]
     """
-    found = _figures(_sums(ratings, rel, units), ratings)
+    found = _coefficients(_sums(ratings, rel, units), ratings)
     return {name: [None if value != value else value for value in values.tolist()] for name, values in found.items()}
 
 
-def _one(table: Any, name: str, scale: Sequence[float] | None = None, rel: float = 1) -> float | None:
+def _coefficient(table: Any, name: str, scale: Sequence[float] | None = None, rel: float = 1) -> float | None:
     ratings = as_ratings(table, scale)
-    value = float(_figures(_sums(ratings, rel), ratings)[name][0])
+    value = float(_coefficients(_sums(ratings, rel), ratings)[name][0])
     return None if math.isnan(value) else value
 
 
@@ -251,11 +251,13 @@ def _all_in_one(ratings: Ratings) -> Ints:
 
 
 def _sums(ratings: Ratings, rel: float, units: Ints | None = None, weights: Floats | None = None) -> Sums:
-    """What the figures are made of, for each unit. Items without two judgments count in Gwet's shares only.
+    """The sums that coefficients are computed from, for each unit.
+
+    Items without two judgments count only in Gwet's shares.
 
     `coincidences`: ordered pairs of judgments of an item, each 1/(m − 1) for the item's m judgments; `agreements`:
     the same, each 1/(m (m − 1)), so that an item adds up to 1; `shares`: of each grade among an item's judgments.
-    Those that begin with `full` are over the items that everyone judged.
+    Names that begin with `full` are over the items that everyone judged.
     """
     units = _all_in_one(ratings) if units is None else units
     number = int(units.max(initial=-1)) + 1 or 1
@@ -268,14 +270,14 @@ def _sums(ratings: Ratings, rel: float, units: Ints | None = None, weights: Floa
 
     matrix = np.zeros((2, number, q, q))
     for i, j in combinations(range(r), 2):
-        both = (ratings.codes[:, i] != MISSING) & (ratings.codes[:, j] != MISSING)
+        both = (ratings.codes[:, i] != NO_GRADE) & (ratings.codes[:, j] != NO_GRADE)
         cell = (units[both] * q + ratings.codes[both, i]) * q + ratings.codes[both, j]
         for at, per in enumerate((m[both] - 1, m[both] * (m[both] - 1))):
             matrix[at] += np.bincount(cell, weights[both] / per, number * q * q).reshape(number, q, q)
     matrix += matrix.swapaxes(2, 3)
     shares, full_shares = np.zeros((number, q)), np.zeros((number, q))
     for j in range(r):
-        for into, chosen in ((shares, ratings.codes[:, j] != MISSING), (full_shares, full)):
+        for into, chosen in ((shares, ratings.codes[:, j] != NO_GRADE), (full_shares, full)):
             cell = units[chosen] * q + ratings.codes[chosen, j]
             into += np.bincount(cell, weights[chosen] / m[chosen], number * q).reshape(number, q)
     relevant = np.append(ratings.scale >= rel, False)[ratings.codes].sum(axis=1)
@@ -292,29 +294,29 @@ def _sums(ratings: Ratings, rel: float, units: Ints | None = None, weights: Floa
         "relevant_to_all": total(weights, full & (relevant == r)),
         "relevant_to_some": total(weights, full & (relevant > 0)),
     }
-    return sums | ({"confusion": _confusion(ratings, units, weights)} if r == 2 else {})
+    return sums | ({"confusion": _confusion_counts(ratings, units, weights)} if r == 2 else {})
 
 
 def _same(ratings: Ratings) -> Floats:
     """For each item the share of pairs of judgments that agree; 0 where there is no pair."""
     agreeing = np.zeros(len(ratings.codes))
     for i, j in combinations(range(ratings.assessors), 2):
-        agreeing += (ratings.codes[:, i] == ratings.codes[:, j]) & (ratings.codes[:, i] != MISSING)
+        agreeing += (ratings.codes[:, i] == ratings.codes[:, j]) & (ratings.codes[:, i] != NO_GRADE)
     pairs = ratings.judged * (ratings.judged - 1) / 2
     share: Floats = agreeing / np.maximum(pairs, 1)
     return share
 
 
-def _confusion(ratings: Ratings, units: Ints, weights: Floats | None = None) -> Floats:
+def _confusion_counts(ratings: Ratings, units: Ints, weights: Floats | None = None) -> Floats:
     q, number = ratings.grades, int(units.max(initial=-1)) + 1 or 1
-    both = (ratings.codes != MISSING).all(axis=1)
+    both = (ratings.codes != NO_GRADE).all(axis=1)
     cell = (units[both] * q + ratings.codes[both, 0]) * q + ratings.codes[both, 1]
     counts = np.bincount(cell, None if weights is None else weights[both], number * q * q)
     return counts.astype(np.float64).reshape(number, q, q)
 
 
-def _figures(sums: Sums, ratings: Ratings) -> dict[str, Floats]:
-    """Every figure for each row of the sums; NaN where there is nothing to go by."""
+def _coefficients(sums: Sums, ratings: Ratings) -> dict[str, Floats]:
+    """Every coefficient for each row of the sums; NaN where it is undefined."""
     scale = ratings.scale
     found = {
         "percent": _ratio(np.trace(sums["agreements"], axis1=1, axis2=2), sums["several"]),
@@ -324,7 +326,7 @@ def _figures(sums: Sums, ratings: Ratings) -> dict[str, Floats]:
     }
     if "confusion" in sums:
         places = np.arange(len(scale), dtype=np.float64)
-        for name, power in zip(OF_TWO, (0, 1, 2), strict=True):
+        for name, power in zip(TWO_ASSESSOR_COEFFICIENTS, (0, 1, 2), strict=True):
             found[name] = _cohen(sums["confusion"], _distances(places, power))
     found["fleiss_kappa"] = _fleiss(sums)
     found["alpha_nominal"] = _alpha(sums["coincidences"], _distances(scale, 0))
@@ -351,7 +353,7 @@ def _cohen(counts: Floats, distances: Floats) -> Floats:
     rows, columns = counts.sum(axis=2), counts.sum(axis=1)
     observed = (counts * distances).sum(axis=(1, 2)) * n
     expected = np.einsum("bi,ij,bj->b", rows, distances, columns)
-    # without expected disagreement both gave one and the same grade throughout
+    # without expected disagreement, both gave the same single grade throughout
     return np.where(n > 0, 1 - _ratio(observed, expected, if_none=0.0), np.nan)
 
 
@@ -363,7 +365,7 @@ def _fleiss(sums: Sums) -> Floats:
 
 
 def _alpha(coincidences: Floats, distances: Floats | None) -> Floats:
-    """Krippendorff's α; without distances, by the ordinal metric, which depends on how often grades are given."""
+    """Krippendorff's α; without distances, with the ordinal metric, which depends on how often grades are given."""
     numbers = coincidences.sum(axis=2)
     n = numbers.sum(axis=1)
     if distances is None:
@@ -390,17 +392,17 @@ def _gwet(sums: Sums, distances: Floats) -> Floats:
 def _intervals(
     ratings: Ratings, topics: Ints | None, rel: float, resamples: int, seed: int, level: float
 ) -> dict[str, tuple[float, float]]:
-    """The ends of percentile intervals; none where one thing only could be drawn."""
+    """The ends of percentile intervals; none where only one item or topic could be drawn."""
     if not resamples:
         return {}
     drawn: dict[str, list[Floats]] = {}
     for sums in _resampled(ratings, topics, rel, resamples, seed):
-        for name, values in _figures(sums, ratings).items():
+        for name, values in _coefficients(sums, ratings).items():
             drawn.setdefault(name, []).append(values)
     ends = {}
     for name, parts in drawn.items():
         values = np.concatenate(parts)
-        values = values[~np.isnan(values)]  # a resample without an item to go by
+        values = values[~np.isnan(values)]  # undefined on this resample
         if len(values):
             low, high = np.quantile(values, [(1 - level) / 2, (1 + level) / 2])
             ends[name] = float(low), float(high)
@@ -413,12 +415,12 @@ def _resampled(ratings: Ratings, topics: Ints | None, rel: float, resamples: int
     by_topic = topics is not None and len(np.unique(topics[usable])) > 1
     if by_topic:
         assert topics is not None
-        # a topic without an item to compare is no draw from those that have some
+        # only topics with items to compare are drawn
         comparable = np.isin(topics, topics[usable])
         ratings, (_, units) = ratings.where(comparable), np.unique(topics[comparable], return_inverse=True)
         counts = np.ones(int(units.max()) + 1)
     elif np.count_nonzero(usable) > 1:
-        # of several assessors no figure tells who gave which grade
+        # with more than two assessors, no coefficient depends on who gave which grade
         patterns = ratings.codes if ratings.assessors == 2 else np.sort(ratings.codes, axis=1)
         codes, times = np.unique(patterns, axis=0, return_counts=True)
         ratings, units = Ratings(codes, ratings.scale), np.arange(len(codes))
@@ -439,33 +441,41 @@ def _resampled(ratings: Ratings, topics: Ints | None, rel: float, resamples: int
 
 
 def _numbers(ratings: Ratings) -> dict[str, int]:
-    """How many items each figure rests on."""
+    """The number of items that each coefficient is computed from."""
     several = int(np.count_nonzero(ratings.judged > 1))
     full = int(np.count_nonzero((ratings.judged == ratings.assessors) & (ratings.assessors > 1)))
-    names = [name for name in TITLES if name not in OF_TWO or ratings.assessors == 2]
-    return {name: full if name in OF_ALL or name in OF_TWO else several for name in names}
+    names = [name for name in AGREEMENT_TITLES if name not in TWO_ASSESSOR_COEFFICIENTS or ratings.assessors == 2]
+    return {
+        name: full if name in ALL_ASSESSOR_COEFFICIENTS or name in TWO_ASSESSOR_COEFFICIENTS else several
+        for name in names
+    }
 
 
 def _notes(ratings: Ratings, rel: float) -> dict[str, str]:
-    """What is to be said of figures whose formula says nothing here."""
+    """Notes on coefficients whose formula is undefined or degenerate here."""
     notes: dict[str, str] = {}
-    corrected = [name for name in TITLES if name not in ("percent", "overlap")]
+    corrected = [name for name in AGREEMENT_TITLES if name not in ("percent", "overlap")]
     several = ratings.codes[ratings.judged > 1]
     full = ratings.codes[(ratings.judged == ratings.assessors) & (ratings.assessors > 1)]
     if not len(several):
-        return dict.fromkeys(TITLES, "no pair was judged by two assessors.")
+        return dict.fromkeys(AGREEMENT_TITLES, "no pair was judged by two assessors.")
     if not len(full):
-        notes |= dict.fromkeys((*OF_ALL, *OF_TWO), "no pair was judged by all assessors.")
-    grades = np.unique(several[several != MISSING])
+        notes |= dict.fromkeys(
+            (*ALL_ASSESSOR_COEFFICIENTS, *TWO_ASSESSOR_COEFFICIENTS), "no pair was judged by all assessors."
+        )
+    grades = np.unique(several[several != NO_GRADE])
     if len(grades) == 1:
-        only = f"every judgment is {ratings.scale[grades[0]]:g}: full agreement, counted as 1, which chance gives too."
+        grade = f"{ratings.scale[grades[0]]:g}"
+        only = f"every judgment is {grade}: full agreement, counted as 1, although chance alone gives it too."
         notes |= dict.fromkeys(corrected, only)
     elif len(full):
         if len(np.unique(full)) == 1:
             only = f"every pair that all judged has grade {ratings.scale[full[0, 0]]:g}: counted as 1."
-            notes |= dict.fromkeys(("fleiss_kappa", *OF_TWO), only)
+            notes |= dict.fromkeys(("fleiss_kappa", *TWO_ASSESSOR_COEFFICIENTS), only)
         elif ratings.assessors == 2 and any(len(np.unique(column)) == 1 for column in full.T):
-            notes |= dict.fromkeys(OF_TWO, "one assessor gives one grade only: κ is 0 then, whatever the agreement.")
+            notes |= dict.fromkeys(
+                TWO_ASSESSOR_COEFFICIENTS, "one assessor gives only one grade: κ is then 0, whatever the agreement."
+            )
     if len(full) and not (np.append(ratings.scale >= rel, False)[full]).any():
         notes["overlap"] = f"nobody gave a grade of {rel:g} or more: counted as full overlap."
     return notes

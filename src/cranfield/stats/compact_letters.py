@@ -9,37 +9,37 @@ import numpy as np
 
 from cranfield.errors import CranfieldError
 
-ALPHABET = 26  # where there are more groups, only as many are kept as tell of all pairs
-_MOST_GROUPS = 400  # and more than this are not even looked for
+ALPHABET = 26  # with more groups, only those that are needed to cover all pairs are kept
+_MOST_GROUPS = 400  # with more than this, the search stops and groups are found greedily
 
 
-def letters(order: Sequence[int], significant: Any) -> list[str]:
+def assign_letters(order: Sequence[int], significant: Any) -> list[str]:
     """Letters for each system: two share one if and only if they are not significantly different.
 
-    `order` lists the systems, best first, and `significant` tells of each pair whether it differs. The best system
-    has an a; beyond z come aa, ab, …, then with a space between letters. The answer is by the number of the system,
-    not by the order.
+    `order` lists the systems, best first; `significant` says for each pair whether it differs. The best system has
+    an a; beyond z come aa, ab, …, then with a space between letters. The result is by the number of the system, not
+    by the order.
 
-    >>> letters([0, 1, 2], [[False, False, True], [False, False, False], [True, False, False]])
+    >>> assign_letters([0, 1, 2], [[False, False, True], [False, False, False], [True, False, False]])
     ['a', 'ab', 'b']
     """
-    differs = _checked(order, significant)
+    differs = _check_order(order, significant)
     rows = [sum(1 << j for j in range(len(order)) if not differs[i, j]) for i in range(len(order))]
-    groups = _inserted(differs, len(order))
+    groups = _insert_and_absorb(differs, len(order))
     if groups is None or len(groups) > ALPHABET:
-        groups = _covering(rows)
-    shown = list(names(len(groups)))
+        groups = _cover_pairs(rows)
+    letters = list(generate_letters(len(groups)))
     ordered = sorted(groups, key=_members)
-    marks = {i: [shown[k] for k, group in enumerate(ordered) if group >> i & 1] for i in range(len(order))}
-    joined = "" if len(shown) <= ALPHABET else " "  # aa and a, a must not look alike
-    by_system = dict(zip(order, (joined.join(marks[i]) for i in range(len(order))), strict=True))
+    marks = {i: [letters[k] for k, group in enumerate(ordered) if group >> i & 1] for i in range(len(order))}
+    separator = "" if len(letters) <= ALPHABET else " "  # aa and a, a must not look alike
+    by_system = dict(zip(order, (separator.join(marks[i]) for i in range(len(order))), strict=True))
     return [by_system[system] for system in range(len(order))]
 
 
-def names(number: int) -> Iterator[str]:
-    """a to z, then aa, ab, …, as columns of a spreadsheet are named.
+def generate_letters(number: int) -> Iterator[str]:
+    """a to z, then aa, ab, …, like the columns of a spreadsheet.
 
-    >>> list(names(28))[-3:]
+    >>> list(generate_letters(28))[-3:]
     ['z', 'aa', 'ab']
     """
     for i in range(1, number + 1):
@@ -50,8 +50,8 @@ def names(number: int) -> Iterator[str]:
         yield name
 
 
-def _checked(order: Sequence[int], significant: Any) -> Any:
-    """Which pairs differ, systems in the order given."""
+def _check_order(order: Sequence[int], significant: Any) -> Any:
+    """Which pairs differ, with the systems in this order."""
     differs = np.asarray(significant, dtype=bool)
     m = len(order)
     if sorted(order) != list(range(m)):
@@ -61,17 +61,17 @@ def _checked(order: Sequence[int], significant: Any) -> Any:
             f"expected {m} × {m} pairs for as many systems, found {' × '.join(map(str, differs.shape))}."
         )
     if (differs != differs.T).any():
-        raise CranfieldError("which systems differ must not depend on the order of a pair.")
+        raise CranfieldError("expected a symmetric table of which systems differ.")
     if differs.diagonal().any():
         raise CranfieldError("a system does not differ from itself.")
     return differs[np.ix_(order, order)]
 
 
-def _inserted(differs: Any, m: int) -> list[int] | None:
+def _insert_and_absorb(differs: Any, m: int) -> list[int] | None:
     """Groups by insertion and absorption: the largest sets of systems none of which differ, as bits.
 
-    Piepho, An algorithm for a letter-based representation of all-pairwise comparisons, JCGS 13, 2004. None where
-    there are too many groups; their number may grow exponentially if what differs has little to do with the means.
+    Piepho, An algorithm for a letter-based representation of all-pairwise comparisons, JCGS 13, 2004. None if there
+    are too many groups: their number may grow exponentially if differences have little to do with the means.
     """
     groups = [(1 << m) - 1] if m else []
     for i, j in np.argwhere(np.triu(differs)).tolist():
@@ -87,21 +87,21 @@ def _inserted(differs: Any, m: int) -> list[int] | None:
     return groups
 
 
-def _covering(alike: Sequence[int]) -> list[int]:
-    """Enough of the largest groups that every pair of systems that do not differ is in one; found greedily."""
+def _cover_pairs(alike: Sequence[int]) -> list[int]:
+    """Enough of the largest groups to contain every pair of systems that do not differ; found greedily."""
     todo = list(alike)
     groups = []
     for i in range(len(alike)):
         while todo[i]:
-            group = _grown(1 << i | todo[i] & -todo[i], alike, todo)
+            group = _grow_group(1 << i | todo[i] & -todo[i], alike, todo)
             groups.append(group)
             for member in _members(group):
                 todo[member] &= ~group
     return groups
 
 
-def _grown(group: int, alike: Sequence[int], todo: Sequence[int]) -> int:
-    """The group with all that can be added, those that are not yet beside its members first."""
+def _grow_group(group: int, alike: Sequence[int], todo: Sequence[int]) -> int:
+    """The group with every system that can be added, those not yet grouped with its members first."""
     candidates = (1 << len(alike)) - 1
     for member in _members(group):
         candidates &= alike[member]

@@ -13,7 +13,7 @@ from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.measures import VARIANTS, Variant, agreements, kendall_pairs, overlap_share, places, tau_ap_terms
 
-Scored = Sequence[float] | Floats | Mapping[Any, float]
+ItemScores = Sequence[float] | Floats | Mapping[Any, float]
 
 
 class RBOResult(Record):
@@ -50,7 +50,7 @@ def rbo(a: Iterable[Any], b: Iterable[Any], p: float = 0.9, ties: Variant = "a")
     return RBOResult(least, guess, rest)
 
 
-def kendall_tau(x: Scored, y: Scored, variant: Literal["a", "b"] = "b") -> float:
+def kendall_tau(x: ItemScores, y: ItemScores, variant: Literal["a", "b"] = "b") -> float:
     """Kendall's tau of two lists of scores, item by item, or of two {item: score}; NaN where it is undefined.
 
     Variant a divides by all pairs of items, b by those not tied. Without ties they are equal.
@@ -59,12 +59,12 @@ def kendall_tau(x: Scored, y: Scored, variant: Literal["a", "b"] = "b") -> float
     0.3333333333333333
     """
     _require_variant(variant)
-    pairs = kendall_pairs(*paired_scores(x, y), variant)
+    pairs = kendall_pairs(*align_scores(x, y), variant)
     total = math.fsum(pairs.concordant - pairs.discordant)
     return total / pairs.normaliser if pairs.normaliser else math.nan
 
 
-def tau_ap(truth: Scored, estimate: Scored, variant: Literal["a", "b"] = "a") -> float:
+def tau_ap(truth: ItemScores, estimate: ItemScores, variant: Literal["a", "b"] = "a") -> float:
     """AP correlation: Kendall's tau that minds errors at the top more; NaN where it is undefined.
 
     Takes scores item by item, or two {item: score}. Variant a is the mean over all orders of what is tied in the
@@ -75,7 +75,7 @@ def tau_ap(truth: Scored, estimate: Scored, variant: Literal["a", "b"] = "a") ->
     0.3333333333333333
     """
     _require_variant(variant)
-    x, y = paired_scores(truth, estimate)
+    x, y = align_scores(truth, estimate)
     if variant == "a" and len(np.unique(x)) < len(x):
         raise CranfieldError("the truth has ties, which tau_AP,a cannot take: use variant='b'.")
     terms = tau_ap_terms(x, y, variant)
@@ -95,7 +95,7 @@ def overlap(a: Iterable[Any], b: Iterable[Any], k: int | None = None) -> float:
     return overlap_share(places(a), places(b), k)
 
 
-def paired_scores(x: Scored, y: Scored) -> tuple[Floats, Floats]:
+def align_scores(x: ItemScores, y: ItemScores) -> tuple[Floats, Floats]:
     """Two columns of scores, item by item, from two lists or two {item: score}; a clear error if items differ."""
     if isinstance(x, Mapping) and isinstance(y, Mapping):
         if set(x) != set(y):

@@ -9,7 +9,7 @@ import numpy as np
 from cranfield.base import Record
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
-from cranfield.stats.agreement import MISSING, Ratings
+from cranfield.stats.agreement import NO_GRADE, Ratings
 
 ITERATIONS = 100
 LEAST_GAIN = 1e-8  # of log-likelihood, a judgment: with less, nothing changes any more
@@ -58,7 +58,7 @@ def dawid_skene(ratings: Ratings, iterations: int | None = None) -> DawidSkene:
     given = np.eye(ratings.grades + 1)[codes][:, :, :-1]  # patterns × assessors × grades; nothing where missing
     votes = given.sum(axis=1)
     posterior = votes / votes.sum(axis=1, keepdims=True)
-    judgments = float(np.count_nonzero(ratings.codes != MISSING))
+    judgments = float(np.count_nonzero(ratings.codes != NO_GRADE))
     prior, errors = _rates(posterior, given, times)
     found: list[float] = []
     has_converged = False

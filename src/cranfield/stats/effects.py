@@ -10,7 +10,7 @@ from cranfield.base import Record
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.stats.paired import IDENTICAL, t_test
-from cranfield.stats.paired_scores import Pairs, Values, pair, standard_deviation, win_tie_loss
+from cranfield.stats.paired_scores import PairedScores, Values, pair_scores, standard_deviation, win_tie_loss
 from cranfield.stats.power import noncentral_t, root, root_gamma_ratio
 
 
@@ -51,7 +51,7 @@ def effect(a: Values, b: Values, tolerance: float = 0.0, level: float = 0.95) ->
     >>> found.wins, found.ties, found.losses
     (3, 0, 0)
     """
-    pairs = pair(a, b)
+    pairs = pair_scores(a, b)
     test = t_test(a, b, level=level)
     d_z = _standardised(pairs, pairs.sd)
     d_z_low, d_z_high = _d_z_ends(pairs, d_z, level)
@@ -126,13 +126,13 @@ def _probit(p: float) -> float:
     return min(max(float(ndtri(p)), -9.0), 9.0)
 
 
-def _d_z_ends(pairs: Pairs, d_z: float | None, level: float) -> tuple[float | None, float | None]:
+def _d_z_ends(pairs: PairedScores, d_z: float | None, level: float) -> tuple[float | None, float | None]:
     if pairs.identical:
         return 0.0, 0.0
     return (None, None) if d_z is None else d_z_interval(d_z, pairs.n, level)
 
 
-def _standardised(pairs: Pairs, spread: float) -> float | None:
+def _standardised(pairs: PairedScores, spread: float) -> float | None:
     """The difference in units of a spread: 0 for identical systems, whatever the spread."""
     if pairs.identical:
         return 0.0
@@ -149,7 +149,7 @@ def _mean(values: Floats) -> float:
     return math.fsum(values.tolist()) / len(values)
 
 
-def _note(pairs: Pairs) -> str:
+def _note(pairs: PairedScores) -> str:
     if pairs.identical:
         return IDENTICAL
     if pairs.n == 1:

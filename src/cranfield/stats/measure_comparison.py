@@ -15,33 +15,31 @@ from cranfield.data import Bools, Floats
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import Interval, interval
 from cranfield.stats.anova import rounding
-from cranfield.stats.compact_letters import letters
+from cranfield.stats.compact_letters import assign_letters
 from cranfield.stats.effects import Effect, effect
-from cranfield.stats.multiple import RESAMPLES, AllPairs, adjust, max_t, randomised_tukey, two_way_tukey
-from cranfield.stats.paired import IDENTICAL, METHODS, TESTS, PairedTest, paired_test, sign_test
-from cranfield.stats.score_table import Scored, ScoreTable
+from cranfield.stats.multiple import (
+    CORRECTIONS,
+    RESAMPLES,
+    AllPairs,
+    adjust,
+    max_t,
+    randomised_tukey,
+    two_way_tukey,
+)
+from cranfield.stats.paired import IDENTICAL, PAIRED_TESTS, PairedTest, paired_test, sign_test
+from cranfield.stats.paired_scores import PairedScores, pair_scores
+from cranfield.stats.power import TARGET_POWER, smallest_difference, topics_needed
+from cranfield.stats.score_table import ScoredMeasure, ScoreTable
 
 Family = Literal["column", "table"]
 Place = tuple[int, int]  # a system and the one it is compared with, by their numbers
 
 TUKEY: Mapping[str, str] = {"tukey": "randomised Tukey HSD", "tukey-two-way": "two-way Tukey HSD"}
-TEST_NAMES: Mapping[str, str] = {**METHODS, **TUKEY}
+TESTS: Mapping[str, str] = {**{name: test.title for name, test in PAIRED_TESTS.items()}, **TUKEY}
 MAX_T = "MaxT step-down on t (sign flips)"  # corrects and tests at once, by the largest |t| when signs are flipped
-RANKS = ("wilcoxon", "sign")  # tests that have no interval of the mean
-CORRECTION_NAMES: Mapping[str, str] = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "bh": "Benjamini–Hochberg",
-    "hochberg": "Hochberg",
-    "hommel": "Hommel",
-    "sidak": "Šidák",
-    "holm-sidak": "Holm–Šidák",
-    "by": "Benjamini–Yekutieli",
-    "maxt": "MaxT step-down",
-    "none": "uncorrected",
-}
-# the test that is shown beside another, to see whether they agree: t and permutation hold their level on all measures
-_BESIDE = {"t": "permutation", "tukey": "tukey-two-way", "tukey-two-way": "tukey"}
+RANK_TESTS = ("wilcoxon", "sign")  # tests that have no interval of the mean
+# the second test, shown to see whether both agree: t and permutation keep their level on all measures
+_SECOND_TESTS = {"t": "permutation", "tukey": "tukey-two-way", "tukey-two-way": "tukey"}
 
 
 class Design(Record):
@@ -56,28 +54,28 @@ class Design(Record):
     family: Family = "column"  # the comparisons that are corrected together
 
     def __post_init__(self) -> None:
-        if self.test not in TEST_NAMES:
-            raise CranfieldError(f"test {self.test!r} is unknown: expected one of {', '.join(TEST_NAMES)}.")
-        if self.correction not in CORRECTION_NAMES:
-            known = ", ".join(CORRECTION_NAMES)
-            raise CranfieldError(f"correction {self.correction!r} is unknown: expected one of {known}.")
+        if self.test not in TESTS:
+            raise CranfieldError(f"unknown test {self.test!r}: expected one of {', '.join(TESTS)}.")
+        if self.correction not in CORRECTIONS:
+            known = ", ".join(CORRECTIONS)
+            raise CranfieldError(f"unknown correction {self.correction!r}: expected one of {known}.")
         if not 0 < self.alpha < 1:
             raise CranfieldError(f"alpha={self.alpha:g} is out of range: expected a number between 0 and 1.")
         if not (math.isfinite(self.tolerance) and self.tolerance >= 0):
             raise CranfieldError(f"tolerance={self.tolerance:g} is out of range: expected a number of at least 0.")
         if self.family not in ("column", "table"):
-            raise CranfieldError(f"family {self.family!r} is unknown: expected column or table.")
+            raise CranfieldError(f"unknown family {self.family!r}: expected column or table.")
         if self.is_tukey and self.correction != "none":
             raise CranfieldError(
-                f"{TEST_NAMES[self.test]} is corrected by itself for all pairs of systems: leave out the correction."
+                f"{self.test_name} already corrects for all pairs of systems: leave out the correction."
             )
         if self.is_max_t and self.test != "t":
             raise CranfieldError(
-                f"MaxT is a test of its own, of t under flips of signs, and cannot correct the {self.test_name}: "
+                f"MaxT is a test of its own, of t under sign flips, and cannot correct the {self.test_name}: "
                 "leave out the test, or choose another correction, such as holm."
             )
         if self.family == "table" and (self.is_tukey or self.is_max_t):
-            what = TEST_NAMES[self.test] if self.is_tukey else CORRECTION_NAMES[self.correction]
+            what = self.test_name if self.is_tukey else CORRECTIONS[self.correction].title
             raise CranfieldError(f"{what} corrects within one measure: for a family of all measures, choose holm.")
 
     @property
@@ -86,7 +84,7 @@ class Design(Record):
 
     @property
     def test_name(self) -> str:
-        return TEST_NAMES[self.test]
+        return TESTS[self.test]
 
     @property
     def is_max_t(self) -> bool:
@@ -94,17 +92,21 @@ class Design(Record):
 
     @property
     def level(self) -> float:
-        """The level of intervals, so that they and the tests agree."""
+        """The confidence level of intervals, which agrees with the tests."""
         return 1 - self.alpha
 
     @property
     def beside(self) -> str:
-        """The test that is shown beside this one."""
-        return "t" if self.is_max_t else _BESIDE.get(self.test, "t")
+        """The second test, shown beside this one."""
+        return "t" if self.is_max_t else _SECOND_TESTS.get(self.test, "t")
+
+    @property
+    def beside_name(self) -> str:
+        return TESTS[self.beside]
 
     @property
     def beside_correction(self) -> str:
-        """How the test shown beside is corrected: MaxT has p-values of its own only, for which Holm's stand in."""
+        """How the second test is corrected: MaxT corrects only its own p-values, so Holm is used instead."""
         return "holm" if self.is_max_t else self.correction
 
     @property
@@ -125,74 +127,76 @@ class SystemScore(Record):
     letters: str  # systems that share one are not significantly different; empty where not all pairs are compared
 
 
-class Outcome(Record):
-    """What the tests say of a pair, before effect sizes."""
+class PairComparison(Record, eq=False):
+    """A system against another on one measure. Differences are system − reference; wins are topics it is better on.
 
-    p: float
-    statistic: float | None
-    interval: Interval | None
-    note: str
-    beside: float  # p by the test shown beside
-    adjusted: float = math.nan
-    beside_adjusted: float = math.nan
-    residual_effect: float | None = None  # the difference in residual deviations, in Tukey's tests
-    details: Mapping[str, Any] = field(default_factory=dict)  # what the test did: exact, resamples, df, topics left out
-    beside_details: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def ends(self) -> tuple[float | None, float | None]:
-        """Of the interval that belongs to the test; None where it has none."""
-        return (None, None) if self.interval is None else (self.interval.low, self.interval.high)
-
-    def turned(self) -> Outcome:
-        """The same with the systems exchanged, of Tukey's tests."""
-        found = self.interval
-        return replace(
-            self,
-            interval=None if found is None else Interval(-found.high, -found.low, found.level),
-            residual_effect=None if self.residual_effect is None else -self.residual_effect,
-        )
-
-
-class Pair(Record):
-    """A system against another on one measure. Differences are system − reference; wins are topics it is better on."""
+    Effect sizes are computed when they are first read: a test of all pairs of many systems has thousands of these.
+    """
 
     collection: str
-    measure: str
+    scored: ScoredMeasure
     system: str
     reference: str
-    n: int
-    test: str
-    statistic: float | None
+    scores: tuple[Floats, Floats]  # of the system and of the reference, topic by topic
+    design: Design
     p: float
-    correction: str
-    family: int  # how many comparisons are corrected together
-    p_adjusted: float
-    beside: str
-    p_beside: float
-    p_beside_adjusted: float
-    alpha: float
-    difference: float
-    low: float | None
-    high: float | None
-    effect: Effect
-    residual_effect: float | None  # in Tukey's tests, the difference in residual deviations
-    direction: int  # 1 where more is better, -1 where less is
-    exact: bool | None  # whether all ways were tried, or the distribution worked out; None where there is no such thing
-    resamples: int | None  # how many ways were tried or drawn, whatever was asked for; None where nothing is drawn
-    beside_exact: bool | None
-    beside_resamples: int | None
-    df: int | None
+    statistic: float | None
+    interval: Interval | None  # of the difference, as the test computes it; None where it has none
+    p_beside: float  # p of the second test
     note: str
+    details: Mapping[str, Any]  # what the test did: exact, resamples, df, topics left out
+    beside_details: Mapping[str, Any]
+    residual_effect: float | None = None  # in Tukey's tests, the difference in residual standard deviations
+    p_adjusted: float = math.nan
+    p_beside_adjusted: float = math.nan
+    family: int = 0  # how many comparisons are corrected together
+
+    @property
+    def measure(self) -> str:
+        return self.scored.label
+
+    @property
+    def n(self) -> int:
+        return len(self.scores[0])
+
+    @cached_property
+    def _paired(self) -> PairedScores:
+        return pair_scores(*self.scores)
+
+    @cached_property
+    def effect(self) -> Effect:
+        """Effect sizes; wins are topics on which the system is better, also where less is better."""
+        found = effect(*self.scores, tolerance=self.design.tolerance, level=self.design.level)
+        if self.scored.more_is_better:
+            return found
+        return replace(found, wins=found.losses, losses=found.wins, superiority=1 - found.superiority)
+
+    @property
+    def difference(self) -> float:
+        return self._paired.mean
+
+    @property
+    def low(self) -> float | None:
+        return self._ends[0]
+
+    @property
+    def high(self) -> float | None:
+        return self._ends[1]
+
+    @property
+    def _ends(self) -> tuple[float | None, float | None]:
+        if self.design.test in RANK_TESTS:  # tests of ranks and signs have no interval of the mean: Student's is used
+            return self.effect.low, self.effect.high
+        return (None, None) if self.interval is None else (self.interval.low, self.interval.high)
 
     @property
     def is_significant(self) -> bool:
-        return self.p_adjusted <= self.alpha
+        return self.p_adjusted <= self.design.alpha
 
     @property
     def gain(self) -> float:
         """The difference where more is better, its opposite where less is."""
-        return self.direction * self.difference + 0.0
+        return self.scored.direction * self.difference + 0.0
 
     @property
     def verdict(self) -> Literal["better", "worse", "undecided"]:
@@ -202,31 +206,61 @@ class Pair(Record):
 
     @property
     def tests_disagree(self) -> bool:
-        """Whether the test shown beside decides otherwise."""
-        return self.is_significant != (self.p_beside_adjusted <= self.alpha)
+        """Whether the second test decides otherwise."""
+        return self.is_significant != (self.p_beside_adjusted <= self.design.alpha)
 
     @property
     def is_identical(self) -> bool:
         """Whether the systems have the same score on every topic."""
-        found = self.effect
-        return found.difference == 0 and not found.sd and (found.n > 1 or found.mean_a == found.mean_b)
+        return self._paired.identical
+
+    @property
+    def topics_needed(self) -> int | None:
+        """How many topics an uncorrected t-test needs to detect a difference of this size; None if unknown."""
+        sd = self.effect.sd
+        return topics_needed(self.difference, sd, TARGET_POWER, self.design.alpha) if sd else None
+
+    @property
+    def smallest_difference(self) -> float | None:
+        """The smallest difference that an uncorrected t-test detects with this many topics; None without variance."""
+        sd = self.effect.sd
+        unit = _smallest_standardised_difference(self.n, self.design.alpha) if sd else None
+        return sd * unit if sd and unit else None
+
+    def reverse(self) -> PairComparison:
+        """The reference against the system, in Tukey's tests, where nothing has to be computed again."""
+        found = self.interval
+        return replace(
+            self,
+            system=self.reference,
+            reference=self.system,
+            scores=self.scores[::-1],
+            interval=None if found is None else Interval(-found.high, -found.low, found.level),
+            residual_effect=None if self.residual_effect is None else -self.residual_effect,
+        )
 
 
-class Column(Record, eq=False):
-    """One measure on one collection, compared."""
+@lru_cache
+def _smallest_standardised_difference(n: int, alpha: float) -> float | None:
+    """The smallest difference that n topics show, in standard deviations of the differences."""
+    return smallest_difference(n, 1.0, TARGET_POWER, alpha)
+
+
+class MeasureComparison(Record, eq=False):
+    """The systems compared on one measure and one collection: a column of the comparison."""
 
     collection: str
-    scored: Scored
+    scored: ScoredMeasure
     names: tuple[str, ...]
     queries: tuple[str, ...]  # those that all systems have a score for
     dropped: tuple[str, ...]  # those that some lack
     scores: Floats  # topics × systems
     judged: tuple[float | None, ...]
     design: Design
-    tested: Mapping[Place, Outcome]
-    family: int = 0
-    note: str = ""  # what the method says of itself
-    remark: str = ""  # and of the pairs here: topics that were left out, pairs without variance
+    tested: Mapping[Place, PairComparison]  # the comparisons made
+    family: int = 0  # how many comparisons are corrected together
+    note: str = ""  # about the method
+    remark: str = ""  # about these pairs: topics that were left out, pairs without variance
     details: Mapping[str, Any] = field(default_factory=dict)  # what the method did: exact, resamples, V_E, df, critical
 
     @property
@@ -244,7 +278,7 @@ class Column(Record, eq=False):
 
     @cached_property
     def is_share(self) -> bool:
-        """Whether values are at most 1, so that they can be told in percent."""
+        """Whether values are at most 1, so that they can be shown in percent."""
         measure = self.scored.measure
         if measure is None:
             return bool(np.abs(self.scores).max() <= 1)
@@ -267,7 +301,7 @@ class Column(Record, eq=False):
 
     @cached_property
     def best(self) -> tuple[int, ...]:
-        """The best system, or those that share the best mean; none of a measure that says nothing about quality."""
+        """The best system, or those that share the best mean; none for a measure that says nothing about quality."""
         if len(self.names) < 2 or not self.scored.is_quality:
             return ()
         top = self.means[self.order[0]]
@@ -300,19 +334,19 @@ class Column(Record, eq=False):
     def significant(self) -> Bools:
         """Which pairs differ, systems × systems."""
         differs = np.zeros((len(self.names), len(self.names)), dtype=bool)
-        for (i, j), tested in self.tested.items():
-            differs[i, j] = differs[j, i] = tested.adjusted <= self.design.alpha
+        for (i, j), pair in self.tested.items():
+            differs[i, j] = differs[j, i] = pair.is_significant
         return differs
 
     @cached_property
     def letters(self) -> tuple[str, ...]:
         """Letters of the systems where all pairs were compared."""
-        return tuple(letters(self.order, self.significant)) if self.is_all_pairs else ()
+        return tuple(assign_letters(self.order, self.significant)) if self.is_all_pairs else ()
 
-    @cached_property
-    def pairs(self) -> tuple[Pair, ...]:
+    @property
+    def pairs(self) -> tuple[PairComparison, ...]:
         """All comparisons made."""
-        return tuple(self._pair(i, j) for i, j in self.tested)
+        return tuple(self.tested.values())
 
     def has(self, system: str, reference: str | None = None) -> bool:
         """Whether a system is there, or was compared with another."""
@@ -323,81 +357,48 @@ class Column(Record, eq=False):
         i, j = self.names.index(system), self.names.index(reference)
         return (i, j) in self.tested or (j, i) in self.tested
 
-    def pair(self, system: str, reference: str) -> Pair:
+    def pair(self, system: str, reference: str) -> PairComparison:
         """A system against another."""
         if not self.has(system, reference):
             raise CranfieldError(f"{system!r} and {reference!r} were not compared on {self.title}.")
-        return self._pair(self.names.index(system), self.names.index(reference))
+        place = self.names.index(system), self.names.index(reference)
+        if place in self.tested:
+            return self.tested[place]
+        if place not in self._reversed:
+            self._reversed[place] = self._reverse(place)
+        return self._reversed[place]
+
+    @cached_property
+    def _reversed(self) -> dict[Place, PairComparison]:
+        """Pairs that were compared the other way round."""
+        return {}
+
+    def _reverse(self, place: Place) -> PairComparison:
+        known = self.tested[place[::-1]]
+        if self.design.is_tukey:
+            return known.reverse()
+        again = _Tester(self.collection, self.scored, self.names, self.scores, self.design).compare_pair(place)
+        return _correct(again, known.p_adjusted, known.p_beside_adjusted, known.family)
 
     def is_first(self, place: Place) -> bool:
-        """Whether a comparison is the first of the two sides that it may be shown from."""
+        """Whether a comparison is the first of the two directions that it may be shown in."""
         i, j = place
         return (j, i) not in self.tested or i < j
 
-    def verdict(self, system: str, reference: str) -> str:
-        """Whether a system is better or worse than another, or that is undecided."""
-        i, j = self.names.index(system), self.names.index(reference)
-        gain = self.scored.direction * (self.means[i] - self.means[j])
-        if not self.significant[i, j] or abs(gain) <= rounding(self.scores):
-            return "undecided"
-        return "better" if gain > 0 else "worse"
-
-    def _pair(self, i: int, j: int) -> Pair:
-        if (i, j) not in self._known:
-            self._known[i, j] = self._made(i, j)
-        return self._known[i, j]
-
-    @cached_property
-    def _known(self) -> dict[Place, Pair]:
-        return {}
-
-    def _made(self, i: int, j: int) -> Pair:
-        design = self.design
-        tested = self.tested[i, j] if (i, j) in self.tested else self._turned(i, j)
-        found = effect(self.scores[:, i], self.scores[:, j], tolerance=design.tolerance, level=design.level)
-        # no interval of the mean belongs to ranks or signs, for which Student's stands
-        ends = (found.low, found.high) if design.test in RANKS else tested.ends
-        return Pair(
-            collection=self.collection,
-            measure=self.label,
-            system=self.names[i],
-            reference=self.names[j],
-            n=self.n,
-            test=design.method,
-            statistic=tested.statistic,
-            p=tested.p,
-            correction=design.correction,
-            family=self.family,
-            p_adjusted=tested.adjusted,
-            beside=TEST_NAMES[design.beside],
-            p_beside=tested.beside,
-            p_beside_adjusted=tested.beside_adjusted,
-            alpha=design.alpha,
-            difference=found.difference,
-            low=ends[0],
-            high=ends[1],
-            effect=_oriented(found, self.scored.direction),
-            residual_effect=tested.residual_effect,
-            direction=self.scored.direction,
-            exact=tested.details.get("exact"),
-            resamples=tested.details.get("resamples"),
-            beside_exact=tested.beside_details.get("exact"),
-            beside_resamples=tested.beside_details.get("resamples"),
-            df=tested.details.get("df"),
-            note=tested.note,
-        )
-
-    def _turned(self, i: int, j: int) -> Outcome:
-        """What the tests say of a pair that was compared the other way round."""
-        known = self.tested[j, i]
-        if self.design.is_tukey:
-            return known.turned()
-        again = _of_pair(self.scores, (i, j), self.design)
-        return replace(again, adjusted=known.adjusted, beside_adjusted=known.beside_adjusted)
+    def reported_pairs(self, references: Sequence[str]) -> list[tuple[str, str]]:
+        """The pairs that are reported in full: with each reference, or of all pairs those with the best system."""
+        if references:
+            return [(self.names[i], self.names[j]) for i, j in self.tested]
+        if not self.tested:
+            return []
+        best = self.names[self.order[0]]
+        return [(best, self.names[i]) for i in self.order[1:]]
 
 
-def compared(table: ScoreTable, at: int, collection: str, references: Sequence[str], design: Design) -> Column:
-    """A measure of a table, its systems compared with the references, or all with each other if there are none."""
+def compare_systems(
+    table: ScoreTable, at: int, collection: str, references: Sequence[str], design: Design
+) -> MeasureComparison:
+    """Compare the systems of a table on one measure: with the references, or all with each other if there are none."""
     scored, values = table.measures[at], table.values[:, at]
     present = [i for i in range(len(table.runs)) if np.isfinite(values[i]).any()]
     common = np.isfinite(values[present]).all(axis=0) if present else np.zeros(len(table.queries), dtype=bool)
@@ -406,8 +407,8 @@ def compared(table: ScoreTable, at: int, collection: str, references: Sequence[s
     names = tuple(table.runs[i] for i in present)
     scores = values[present][:, common].T
     lost = np.isfinite(values).any(axis=0) & ~common
-    places = _places(names, references)
-    return Column(
+    tester = _Tester(collection, scored, names, scores, design)
+    return MeasureComparison(
         collection=collection,
         scored=scored,
         names=names,
@@ -416,37 +417,40 @@ def compared(table: ScoreTable, at: int, collection: str, references: Sequence[s
         scores=scores,
         judged=tuple(table.judged_share(name) for name in names),
         design=design,
-        **_tested(scores, names, places, design),
+        **tester.compare(_places(names, references)),
     )
 
 
-def corrected(columns: Sequence[Column]) -> list[Column]:
-    """The same with p-values corrected, each column by itself or all together."""
+def correct_pvalues(columns: Sequence[MeasureComparison]) -> list[MeasureComparison]:
+    """Correct the p-values, of each column by itself or of all together."""
     if columns and columns[0].design.family == "table":
-        return _corrected_together(columns)
-    return [_corrected_together([column])[0] for column in columns]
+        return _correct_together(columns)
+    return [_correct_together([column])[0] for column in columns]
 
 
-def _corrected_together(columns: Sequence[Column]) -> list[Column]:
+def _correct_together(columns: Sequence[MeasureComparison]) -> list[MeasureComparison]:
     design = columns[0].design
-    # a comparison that is shown from both sides is one comparison
+    # a comparison that is shown in both directions is one comparison
     places = [(k, place) for k, column in enumerate(columns) for place in column.tested if column.is_first(place)]
-    own = _adjusted(np.array([columns[k].tested[place].p for k, place in places]), columns, places)
-    beside = adjust(np.array([columns[k].tested[place].beside for k, place in places]), design.beside_correction)
-    found: list[dict[Place, Outcome]] = [{} for _ in columns]
-    for (k, place), p, p_beside in zip(places, own.tolist(), beside.tolist(), strict=True):
-        for side in (place, place[::-1]):
-            if side in columns[k].tested:
-                found[k][side] = replace(columns[k].tested[side], adjusted=p, beside_adjusted=p_beside)
-    changed = [{place: tested[place] for place in c.tested} for c, tested in zip(columns, found, strict=True)]
-    if design.is_tukey:
-        return [
-            replace(c, tested=own, family=math.comb(len(c.names), 2)) for c, own in zip(columns, changed, strict=True)
-        ]
-    return [replace(c, tested=own, family=len(places)) for c, own in zip(columns, changed, strict=True)]
+    own = _adjust(np.array([columns[k].tested[place].p for k, place in places]), columns, places)
+    beside = adjust(np.array([columns[k].tested[place].p_beside for k, place in places]), design.beside_correction)
+    adjusted = dict(zip(places, zip(own.tolist(), beside.tolist(), strict=True), strict=True))
+    corrected = []
+    for k, column in enumerate(columns):
+        family = math.comb(len(column.names), 2) if design.is_tukey else len(places)
+        tested = {
+            place: _correct(pair, *adjusted[k, place if column.is_first(place) else place[::-1]], family)
+            for place, pair in column.tested.items()
+        }
+        corrected.append(replace(column, tested=tested, family=family))
+    return corrected
 
 
-def _adjusted(p: Floats, columns: Sequence[Column], places: Sequence[tuple[int, Place]]) -> Floats:
+def _correct(pair: PairComparison, p: float, p_beside: float, family: int) -> PairComparison:
+    return replace(pair, p_adjusted=p, p_beside_adjusted=p_beside, family=family)
+
+
+def _adjust(p: Floats, columns: Sequence[MeasureComparison], places: Sequence[tuple[int, Place]]) -> Floats:
     design = columns[0].design
     if not design.is_max_t or not places:
         return adjust(p, "none" if design.is_max_t else design.correction)
@@ -472,22 +476,82 @@ def _places(names: Sequence[str], references: Sequence[str]) -> list[Place]:
     return [(i, j) for j in at for i in range(m) if i != j]
 
 
-def _tested(scores: Floats, names: Sequence[str], places: Sequence[Place], design: Design) -> dict[str, Any]:
-    """What the tests say of each pair, and what the method says of itself, as fields of a column."""
-    if not places:
-        return {"tested": {}}
-    if design.is_tukey:
-        own, beside = _tukey(design.test, scores, design), _tukey(design.beside, scores, design)
-        found = {place: _of_all_pairs(own, beside, place) for place in places}
-        return {"tested": found, "note": own.note, "details": own.details}
-    found = {place: _of_pair(scores, place, design) for place in places}
-    remark = " ".join(_remarks(found, names, len(scores), design))
-    return {"tested": found, "note": _caveat(design), "remark": remark, "details": _drawn(found.values(), design)}
+class _Tester(Record, eq=False):
+    """Tests pairs of systems on one measure."""
+
+    collection: str
+    scored: ScoredMeasure
+    names: Sequence[str]
+    scores: Floats
+    design: Design
+
+    def compare(self, places: Sequence[Place]) -> dict[str, Any]:
+        """The comparisons and what there is to say about them, as fields of a MeasureComparison."""
+        design = self.design
+        if not places:
+            return {"tested": {}}
+        if design.is_tukey:
+            own, beside = _tukey(design.test, self.scores, design), _tukey(design.beside, self.scores, design)
+            tested = {place: self._from_all_pairs(own, beside, place) for place in places}
+            return {"tested": tested, "note": own.note, "details": own.details}
+        tested = {place: self.compare_pair(place) for place in places}
+        remark = " ".join(_remarks(tested, len(self.scores), design))
+        return {"tested": tested, "note": _caveat(design), "remark": remark, "details": _draws(tested.values(), design)}
+
+    def compare_pair(self, place: Place) -> PairComparison:
+        """A pair by a paired test."""
+        design = self.design
+        a, b = self._pair_scores(place)
+        own = _run_test(design.test, a, b, design)
+        beside = own if design.beside == design.test else _run_test(design.beside, a, b, design)
+        pair = self._pair(
+            place,
+            p=own.pvalue,
+            statistic=own.statistic,
+            interval=None if own.low is None or own.high is None else Interval(own.low, own.high, own.level),
+            p_beside=beside.pvalue,
+            note=own.note,
+            details=_with_exact(own),
+            beside_details=_with_exact(beside),
+        )
+        return self._with_flips(pair, place) if design.is_max_t else pair
+
+    def _with_flips(self, pair: PairComparison, place: Place) -> PairComparison:
+        """The same with the p-value from sign flips that MaxT corrects; no corrected p is below it."""
+        n, design = len(self.scores), self.design
+        exact = n < design.resamples.bit_length()  # 2ⁿ ≤ resamples, when max_t tries them all
+        drawn = {"exact": exact, "resamples": 2**n if exact else design.resamples}
+        (p,) = _max_t(self.scores, [place], design).tolist()
+        note = pair.note.replace(PAIRED_TESTS["t"].note, _caveat(design))
+        return replace(pair, p=p, note=note, details={**pair.details, **drawn})
+
+    def _from_all_pairs(self, own: AllPairs, beside: AllPairs, place: Place) -> PairComparison:
+        return self._pair(
+            place,
+            p=float(own.pvalues[place]),
+            statistic=None,
+            interval=None
+            if own.low is None or own.high is None
+            else Interval(float(own.low[place]), float(own.high[place]), own.level),
+            p_beside=float(beside.pvalues[place]),
+            note=own.note,
+            details=own.details,
+            beside_details=beside.details,
+            residual_effect=None if own.effect is None else float(own.effect[place]),
+        )
+
+    def _pair(self, place: Place, **outcome: Any) -> PairComparison:
+        system, reference = (self.names[i] for i in place)
+        scores = self._pair_scores(place)
+        return PairComparison(self.collection, self.scored, system, reference, scores, self.design, **outcome)
+
+    def _pair_scores(self, place: Place) -> tuple[Floats, Floats]:
+        return self.scores[:, place[0]], self.scores[:, place[1]]
 
 
-def _drawn(found: Iterable[Outcome], design: Design) -> dict[str, Any]:
-    """What was tried or drawn for the pairs of a column; nothing by a test that does not draw."""
-    known = [tested.details for tested in found if tested.details.get("resamples")]
+def _draws(pairs: Iterable[PairComparison], design: Design) -> dict[str, Any]:
+    """How many resamples were tried or drawn for the pairs of a column; nothing by a test that does not draw."""
+    known = [pair.details for pair in pairs if pair.details.get("resamples")]
     if not known:
         return {}
     exact = all(details["exact"] for details in known)
@@ -499,40 +563,33 @@ def _drawn(found: Iterable[Outcome], design: Design) -> dict[str, Any]:
 
 
 def _caveat(design: Design) -> str:
-    """What a method says of itself, whatever the scores."""
+    """What to know about a method, whatever the scores."""
     if design.is_max_t:
         return (
-            "The largest |t| of all comparisons is found again for flips of signs, a topic's being flipped together; "
-            "takes a difference to be as likely in either direction if the systems do not differ."
+            "The largest |t| of all comparisons is recomputed for sign flips, which flip all differences of a topic "
+            "together; assumes that a difference is as likely in either direction if the systems do not differ."
         )
-    return _caveat_of(design.test)
+    return PAIRED_TESTS[design.test].note
 
 
-@lru_cache
-def _caveat_of(test: str) -> str:
-    """The note of a test on scores of which it has nothing else to say."""
-    return paired_test(test, [0.1, 0.3, 0.6], [0.0, 0.1, 0.3], resamples=8).note
-
-
-def _remarks(found: Mapping[Place, Outcome], names: Sequence[str], n: int, design: Design) -> Iterator[str]:
-    """What a test says of the pairs at hand: how many topics it left out, and which pairs are special."""
-    if design.test in RANKS:
-        yield _left_out(found.values(), n, design)
+def _remarks(tested: Mapping[Place, PairComparison], n: int, design: Design) -> Iterator[str]:
+    """What a test says about the pairs at hand: how many topics it left out, and which pairs are special."""
+    if design.test in RANK_TESTS:
+        yield _left_out(tested.values(), n, design)
     special: dict[str, dict[frozenset[int], str]] = {}
-    for (i, j), tested in found.items():
-        text = tested.note.removesuffix(_caveat(design)).strip()
-        if text == IDENTICAL or (text != tested.note and text):
-            special.setdefault(text, {}).setdefault(frozenset((i, j)), f"{names[i]} and {names[j]}")
+    for place, pair in tested.items():
+        text = pair.note.removesuffix(_caveat(design)).strip()
+        if text == IDENTICAL or (text != pair.note and text):
+            special.setdefault(text, {}).setdefault(frozenset(place), f"{pair.system} and {pair.reference}")
     for text, pairs in special.items():
-        everywhere = len(pairs) == len({frozenset(place) for place in found})
+        everywhere = len(pairs) == len({frozenset(place) for place in tested})
         yield text if everywhere else f"{_some(list(pairs.values()))}: {text}"
 
 
-def _left_out(found: Iterable[Outcome], n: int, design: Design) -> str:
+def _left_out(pairs: Iterable[PairComparison], n: int, design: Design) -> str:
     key = "zero_differences" if design.test == "wilcoxon" else "ties"
-    outcomes = list(found)
-    # identical systems are told apart from the rest
-    numbers = [one.details[key] for one in outcomes if one.note != IDENTICAL] or [n]
+    # identical systems have a remark of their own
+    numbers = [pair.details[key] for pair in pairs if pair.note != IDENTICAL] or [n]
     low, high = min(numbers), max(numbers)
     which = f"{high:,}" if low == high else f"{low:,} to {high:,}"
     up_to = f" of more than {design.tolerance:g}" if design.test == "sign" and design.tolerance else ""
@@ -550,68 +607,18 @@ def _tukey(test: str, scores: Floats, design: Design) -> AllPairs:
     return two_way_tukey(scores, design.level)
 
 
-def _of_all_pairs(own: AllPairs, beside: AllPairs, place: Place) -> Outcome:
-    there = own.low is not None and own.high is not None
-    return Outcome(
-        p=float(own.pvalues[place]),
-        statistic=None,
-        interval=Interval(float(own.low[place]), float(own.high[place]), own.level)  # type: ignore[index]
-        if there
-        else None,
-        note=own.note,
-        beside=float(beside.pvalues[place]),
-        residual_effect=None if own.effect is None else float(own.effect[place]),
-        details=own.details,
-        beside_details=beside.details,
-    )
-
-
-def _of_pair(scores: Floats, place: Place, design: Design) -> Outcome:
-    a, b = scores[:, place[0]], scores[:, place[1]]
-    own = _test(design.test, a, b, design)
-    beside = own if design.beside == design.test else _test(design.beside, a, b, design)
-    there = own.low is not None and own.high is not None
-    found = Outcome(
-        p=own.pvalue,
-        statistic=own.statistic,
-        interval=Interval(own.low, own.high, own.level) if there else None,  # type: ignore[arg-type]
-        note=own.note,
-        beside=beside.pvalue,
-        details=_did(own),
-        beside_details=_did(beside),
-    )
-    return _flipped(found, scores, place, design) if design.is_max_t else found
-
-
-def _flipped(found: Outcome, scores: Floats, place: Place, design: Design) -> Outcome:
-    """The same with p of the flips that MaxT corrects, which no corrected p is below."""
-    exact = len(scores) < design.resamples.bit_length()  # 2ⁿ ≤ resamples, when max_t tries them all
-    drawn = {"exact": exact, "resamples": 2 ** len(scores) if exact else design.resamples}
-    (p,) = _max_t(scores, [place], design).tolist()
-    note = found.note.replace(_caveat_of("t"), _caveat(design))
-    return replace(found, p=p, note=note, details={**found.details, **drawn})
-
-
-def _did(test: PairedTest) -> dict[str, Any]:
-    """What a test did; one that draws from ever so many ways, as the bootstrap does, is not exact."""
-    return ({"exact": False} if "resamples" in test.details else {}) | dict(test.details)
-
-
-def _test(name: str, a: Floats, b: Floats, design: Design) -> PairedTest:
-    assert name in TESTS
+def _run_test(name: str, a: Floats, b: Floats, design: Design) -> PairedTest:
     if name == "sign":
         return sign_test(a, b, tolerance=design.tolerance)
     return paired_test(name, a, b, level=design.level, resamples=design.resamples, seed=design.seed)
 
 
-def _oriented(found: Effect, direction: int) -> Effect:
-    """An effect whose wins are topics on which the system is better, also where less is better."""
-    if direction > 0:
-        return found
-    return replace(found, wins=found.losses, losses=found.wins, superiority=1 - found.superiority)
+def _with_exact(test: PairedTest) -> dict[str, Any]:
+    """The details of a test; one that only ever draws, as the bootstrap does, is not exact."""
+    return ({"exact": False} if "resamples" in test.details else {}) | dict(test.details)
 
 
-def _nothing_shared(table: ScoreTable, values: Floats, scored: Scored, collection: str) -> str:
+def _nothing_shared(table: ScoreTable, values: Floats, scored: ScoredMeasure, collection: str) -> str:
     where = f" of {collection}" if collection else ""
     lacking = [run for run, own in zip(table.runs, values, strict=True) if not np.isfinite(own).any()]
     if len(lacking) == len(table.runs):

@@ -41,8 +41,10 @@ def adjust(pvalues: Sequence[float] | Floats, method: str = "holm") -> Floats:
     >>> adjust([0.01, 0.04, 0.03, 0.005]).tolist()
     [0.03, 0.06, 0.06, 0.02]
     """
-    if method not in CORRECTIONS:
-        raise CranfieldError(f"correction {method!r} is unknown: expected one of {', '.join(CORRECTIONS)}.")
+    correct = CORRECTIONS[method].correct if method in CORRECTIONS else None
+    if correct is None:
+        known = ", ".join(PVALUE_CORRECTIONS)
+        raise CranfieldError(f"unknown correction {method!r}: expected one of {known}.")
     given = np.asarray(pvalues, dtype=np.float64)
     if given.ndim != 1:
         raise CranfieldError(f"expected a list of p-values, found {given.ndim} axes.")
@@ -50,11 +52,11 @@ def adjust(pvalues: Sequence[float] | Floats, method: str = "holm") -> Floats:
     if ((given[there] < 0) | (given[there] > 1)).any():
         raise CranfieldError("a p-value is not between 0 and 1.")
     adjusted = given.copy()
-    adjusted[there] = _in_order(given[there], CORRECTIONS[method])
+    adjusted[there] = _correct_sorted(given[there], correct)
     return adjusted
 
 
-def _in_order(p: Floats, correct: Callable[[Floats], Floats]) -> Floats:
+def _correct_sorted(p: Floats, correct: Callable[[Floats], Floats]) -> Floats:
     """Sort, correct, and put back; no corrected value is above 1, none below the one it was made of."""
     order = np.argsort(p, kind="stable")
     corrected = np.empty_like(p)
@@ -106,10 +108,6 @@ def _benjamini_yekutieli(p: Floats) -> Floats:
     return _benjamini_hochberg(p) * float(np.sum(1 / _counting(p)))
 
 
-def _unchanged(p: Floats) -> Floats:
-    return p
-
-
 def _lowest_above(p: Floats) -> Floats:
     """For each value the lowest from it on."""
     return np.minimum.accumulate(p[::-1])[::-1]
@@ -122,17 +120,26 @@ def _any_of(p: Floats, number: Floats) -> Floats:
     return chances
 
 
-CORRECTIONS: dict[str, Callable[[Floats], Floats]] = {
-    "holm": _holm,
-    "bonferroni": _bonferroni,
-    "bh": _benjamini_hochberg,
-    "hochberg": _hochberg,
-    "hommel": _hommel,
-    "sidak": _sidak,
-    "holm-sidak": _holm_sidak,
-    "by": _benjamini_yekutieli,
-    "none": _unchanged,
+class Correction(Record):
+    """A way to correct p-values for the number of comparisons."""
+
+    title: str
+    correct: Callable[[Floats], Floats] | None = None  # sorted p-values to corrected ones; None if it needs the scores
+
+
+CORRECTIONS: Mapping[str, Correction] = {
+    "holm": Correction("Holm", _holm),
+    "bonferroni": Correction("Bonferroni", _bonferroni),
+    "bh": Correction("Benjamini–Hochberg", _benjamini_hochberg),
+    "maxt": Correction("MaxT step-down"),  # see max_t
+    "hochberg": Correction("Hochberg", _hochberg),
+    "hommel": Correction("Hommel", _hommel),
+    "sidak": Correction("Šidák", _sidak),
+    "holm-sidak": Correction("Holm–Šidák", _holm_sidak),
+    "by": Correction("Benjamini–Yekutieli", _benjamini_yekutieli),
+    "none": Correction("uncorrected", lambda p: p),
 }
+PVALUE_CORRECTIONS = tuple(name for name, one in CORRECTIONS.items() if one.correct is not None)
 
 
 def max_t(table: Any, baseline: int, resamples: int = RESAMPLES, seed: int = 1) -> Floats:

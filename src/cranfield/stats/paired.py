@@ -19,29 +19,13 @@ from cranfield.base import Record, pluralize, replace
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Interval
-from cranfield.stats.paired_scores import Pairs, Values, is_constant, pair, win_tie_loss
+from cranfield.stats.paired_scores import PairedScores, Values, is_constant, pair_scores, win_tie_loss
 from cranfield.stats.resampling import Alternative, Draws, Flips, Means, Studentised, require_draws, sided
 
 Zeros = Literal["drop", "pratt", "split"]
 EXACT_RANKS = 20  # up to so many differences other than 0, Wilcoxon's distribution is worked out
 MOST_EXACT_RANKS = 1_000  # and up to so many if asked for
 
-_NOTES = {
-    "t": "Takes the mean difference as normal, which holds on retrieval measures (Urbano, Lima & Hanjalic, SIGIR 2019) "
-    "unless topics are few and a handful of them make the difference.",
-    "permutation": "Takes a difference to be as likely in either direction if the systems do not differ; "
-    "the interval takes differences as symmetric around their mean.",
-    "bootstrap": "Rejects too often with few topics: at 50, about 6 times in 100 where 5 are meant "
-    "(Urbano, Lima & Hanjalic, SIGIR 2019).",
-    "bootstrap-t": "Rests on the topics at hand being like those to come; with few topics or few distinct differences "
-    "it is coarse.",
-    "wilcoxon": "Asks whether differences are symmetric around 0, not whether their mean is 0: with many topics "
-    "it rejects for skewness alone.",
-    "sign": "Counts wins, whatever their size: with many topics it rejects where the median is not 0, "
-    "though the mean may be.",
-    "bayesian": "Takes differences as normal, with the reference prior 1/σ² on mean and variance; the interval is "
-    "numerically that of the t-test.",
-}
 IDENTICAL = "The systems are identical: all differences are 0."
 _ONE_TOPIC = "One topic says nothing about the spread of differences."
 _CONSTANT = (
@@ -98,7 +82,7 @@ def t_test(
     >>> round(t_test([0.3, 0.5, 0.9], [0.2, 0.45, 0.5]).pvalue, 4)
     0.2354
     """
-    given = _Given(pair(a, b), alternative, level, mu)
+    given = _Given(pair_scores(a, b), alternative, level, mu)
     if is_constant(given.beyond):
         return _without_variance("t", given)
     from scipy.special import stdtr
@@ -133,7 +117,7 @@ def permutation_test(
     >>> permutation_test([0.3, 0.5, 0.9], [0.2, 0.45, 0.5]).pvalue
     0.25
     """
-    given = _Given(pair(a, b), alternative, level, mu)
+    given = _Given(pair_scores(a, b), alternative, level, mu)
     require_draws(resamples, seed)
     draw = partial(Flips, given.pairs, mu, resamples, seed)
     flips = draw()
@@ -170,7 +154,7 @@ def bootstrap_test(
     if kind not in ("shift", "studentised"):
         raise CranfieldError(f"kind={kind!r} is unknown: expected shift or studentised.")
     name = "bootstrap" if kind == "shift" else "bootstrap-t"
-    given = _Given(pair(a, b), alternative, level, mu)
+    given = _Given(pair_scores(a, b), alternative, level, mu)
     require_draws(resamples, seed)
     if is_constant(given.beyond):
         return _without_variance(name, given)
@@ -205,7 +189,7 @@ def wilcoxon(
     >>> wilcoxon([0.3, 0.5, 0.9], [0.2, 0.45, 0.5]).pvalue
     0.25
     """
-    given = _Given(pair(a, b), alternative, 0.95)
+    given = _Given(pair_scores(a, b), alternative, 0.95)
     if zeros not in get_args(Zeros):
         raise CranfieldError(f"zeros={zeros!r} is unknown: expected one of {', '.join(get_args(Zeros))}.")
     if method not in ("auto", "exact", "normal"):
@@ -238,7 +222,7 @@ def sign_test(a: Values, b: Values, alternative: Alternative = "two-sided", tole
     >>> sign_test([0.3, 0.5, 0.9], [0.2, 0.45, 0.5]).pvalue
     0.25
     """
-    given = _Given(pair(a, b), alternative, 0.95)
+    given = _Given(pair_scores(a, b), alternative, 0.95)
     won, tied, lost = win_tie_loss(given.beyond, tolerance)
     tested = _result(
         "sign",
@@ -263,7 +247,7 @@ def bayesian(a: Values, b: Values, rope: float = 0.01, level: float = 0.95) -> B
     """
     if not (math.isfinite(rope) and rope >= 0):
         raise CranfieldError(f"rope={rope} is out of range: expected a number of at least 0.")
-    pairs = pair(a, b)
+    pairs = pair_scores(a, b)
     mean, sd, df = pairs.mean, pairs.sd, pairs.n - 1
     above = partial(_posterior_above, df, sd / math.sqrt(pairs.n))
     better, worse = above(mean, rope), above(-mean, rope)
@@ -284,22 +268,56 @@ def bayesian(a: Values, b: Values, rope: float = 0.01, level: float = 0.95) -> B
     )
 
 
-TESTS: Mapping[str, Callable[..., PairedTest]] = {
-    "t": t_test,
-    "permutation": permutation_test,
-    "bootstrap": partial(bootstrap_test, kind="shift"),
-    "bootstrap-t": partial(bootstrap_test, kind="studentised"),
-    "wilcoxon": wilcoxon,
-    "sign": sign_test,
+class PairedMethod(Record):
+    """A paired test: its title, what to know about it, and the function that computes it."""
+
+    title: str
+    note: str
+    run: Callable[..., PairedTest]
+
+
+PAIRED_TESTS: Mapping[str, PairedMethod] = {
+    "t": PairedMethod(
+        "paired t-test",
+        "Assumes that the mean difference is normally distributed, which holds on retrieval measures (Urbano, Lima & "
+        "Hanjalic, SIGIR 2019) unless topics are few and a handful of them make the difference.",
+        t_test,
+    ),
+    "permutation": PairedMethod(
+        "paired permutation test",
+        "Assumes that a difference is as likely in either direction if the systems do not differ; "
+        "the interval assumes that differences are symmetric around their mean.",
+        permutation_test,
+    ),
+    "bootstrap": PairedMethod(
+        "bootstrap shift test",
+        "Rejects too often with few topics: at 50, about 6 times in 100 instead of 5 "
+        "(Urbano, Lima & Hanjalic, SIGIR 2019).",
+        partial(bootstrap_test, kind="shift"),
+    ),
+    "bootstrap-t": PairedMethod(
+        "studentised bootstrap test",
+        "Assumes that future topics are like the ones at hand; it is coarse with few topics or few distinct "
+        "differences.",
+        partial(bootstrap_test, kind="studentised"),
+    ),
+    "wilcoxon": PairedMethod(
+        "Wilcoxon signed-rank test",
+        "Tests whether differences are symmetric around 0, not whether their mean is 0: with many topics "
+        "it rejects for skewness alone.",
+        wilcoxon,
+    ),
+    "sign": PairedMethod(
+        "sign test",
+        "Counts wins, whatever their size: with many topics it rejects where the median is not 0, "
+        "although the mean may be.",
+        sign_test,
+    ),
 }
-METHODS = {
-    "t": "paired t-test",
-    "permutation": "paired permutation test",
-    "bootstrap": "bootstrap shift test",
-    "bootstrap-t": "studentised bootstrap test",
-    "wilcoxon": "Wilcoxon signed-rank test",
-    "sign": "sign test",
-}
+_BAYESIAN_NOTE = (
+    "Assumes that differences are normally distributed, with the reference prior 1/σ² on mean and variance; the "
+    "interval is numerically that of the t-test."
+)
 _ZERO_RULES: Mapping[Zeros, str] = {
     "drop": "left out",
     "pratt": "ranked, then left out",
@@ -323,17 +341,18 @@ def paired_test(
     >>> paired_test("sign", [0.3, 0.5, 0.9], [0.2, 0.45, 0.5], alternative="greater").pvalue
     0.125
     """
-    if test not in TESTS:
-        raise CranfieldError(f"test {test!r} is unknown: expected one of {', '.join(TESTS)}.")
-    taken = signature(TESTS[test]).parameters
+    if test not in PAIRED_TESTS:
+        raise CranfieldError(f"unknown test {test!r}: expected one of {', '.join(PAIRED_TESTS)}.")
+    run = PAIRED_TESTS[test].run
+    taken = signature(run).parameters
     options = {"level": level, "resamples": resamples, "seed": seed}
-    return TESTS[test](a, b, alternative=alternative, **{k: v for k, v in options.items() if k in taken})
+    return run(a, b, alternative=alternative, **{k: v for k, v in options.items() if k in taken})
 
 
 class _Given(Record, eq=False):
     """What a test is asked, checked."""
 
-    pairs: Pairs
+    pairs: PairedScores
     alternative: Alternative
     level: float
     mu: float = 0.0
@@ -362,14 +381,14 @@ def _result(
     interval: Interval | None = None,
 ) -> PairedTest:
     """A test's result, with what all have in common: identical systems, one topic, topics left out."""
-    pairs, note = given.pairs, _NOTES[name]
+    pairs, note = given.pairs, PAIRED_TESTS[name].note
     if pairs.identical:
         note, find_interval = IDENTICAL, partial(_nothing_between, 0.0)
     elif pairs.n == 1:
         note = f"{_ONE_TOPIC} {note}"
     found = find_interval(given.level) if interval is None or pairs.identical else interval
     return PairedTest(
-        method=METHODS[name],
+        method=PAIRED_TESTS[name].title,
         statistic=statistic,
         pvalue=pvalue,
         alternative=given.alternative,
@@ -537,21 +556,21 @@ def _posterior_above(df: int, error: float, mean: float, limit: float) -> float:
     return 0.5 if df == 0 and mean else float(mean > limit)  # ½ is the limit of ever fewer degrees of freedom
 
 
-def _posterior_interval(pairs: Pairs, level: float) -> Interval | None:
+def _posterior_interval(pairs: PairedScores, level: float) -> Interval | None:
     mean, df = pairs.mean, pairs.n - 1
     if pairs.sd:
         return _t_interval(mean, pairs.sd / math.sqrt(pairs.n), df, "two-sided", level)
     return Interval(mean, mean, level) if df or pairs.identical else None
 
 
-def _bayesian_note(pairs: Pairs) -> str:
+def _bayesian_note(pairs: PairedScores) -> str:
     if pairs.identical:
         return IDENTICAL
     if pairs.n == 1:
-        return f"{_ONE_TOPIC} {_NOTES['bayesian']}"
+        return f"{_ONE_TOPIC} {_BAYESIAN_NOTE}"
     if not pairs.sd:
-        return f"All differences are the same, which the model takes for certainty. {_NOTES['bayesian']}"
-    return _NOTES["bayesian"]
+        return f"All differences are the same, which the model takes for certainty. {_BAYESIAN_NOTE}"
+    return _BAYESIAN_NOTE
 
 
 def _known_level(level: float) -> float:

@@ -14,10 +14,10 @@ from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 
 Values = Sequence[float] | Floats | Mapping[Any, float]
-DIGITS = 12  # of the largest score, to which differences are rounded
+_DIGITS = 12
 
 
-class Pairs(Record, eq=False):
+class PairedScores(Record, eq=False):
     """The scores of two systems on the topics they share."""
 
     a: Floats
@@ -64,17 +64,17 @@ class Pairs(Record, eq=False):
         return float(max(np.abs(self.a).max(), np.abs(self.b).max()))
 
 
-def pair(a: Values, b: Values) -> Pairs:
+def pair_scores(a: Values, b: Values) -> PairedScores:
     """Two systems' scores, topic by topic: from two columns, or from two {topic: score} for the topics of both.
 
-    >>> pair({"q1": 0.5, "q2": 0.25}, {"q2": 0.5, "q3": 1.0})
-    Pairs(a=array([0.25]), b=array([0.5]), only_a=('q1',), only_b=('q3',))
+    >>> pair_scores({"q1": 0.5, "q2": 0.25}, {"q2": 0.5, "q3": 1.0})
+    PairedScores(a=array([0.25]), b=array([0.5]), only_a=('q1',), only_b=('q3',))
     """
     if _has_topics(a) != _has_topics(b):
         raise CranfieldError("expected two columns of scores or two mappings from topic to score, found one of each.")
     if _has_topics(a):
         return _paired_topics(_by_topic(a, "a"), _by_topic(b, "b"))
-    pairs = Pairs(_column(a, "a"), _column(b, "b"))
+    pairs = PairedScores(_column(a, "a"), _column(b, "b"))
     if len(pairs.a) != len(pairs.b):
         raise CranfieldError(
             f"both systems must have a score for each topic, found {len(pairs.a):,} and {len(pairs.b):,} scores."
@@ -111,8 +111,18 @@ def is_constant(differences: Floats) -> bool:
 
 
 def round_differences(values: Floats, largest: float) -> Floats:
-    decimals = DIGITS - math.ceil(math.log10(largest)) if largest else DIGITS
-    return np.round(values, min(max(decimals, -290), 290)) + 0.0  # −0.0 is 0.0
+    """Differences without rounding errors, for scores up to the largest."""
+    return np.round(values, difference_decimals(largest)) + 0.0  # −0.0 is 0.0
+
+
+def difference_decimals(largest: float) -> int:
+    """The decimals to which differences of scores are rounded: 12 digits of the largest score.
+
+    >>> difference_decimals(1.0), difference_decimals(250.0)
+    (12, 9)
+    """
+    decimals = _DIGITS - math.ceil(math.log10(largest)) if largest else _DIGITS
+    return min(max(decimals, -290), 290)
 
 
 def _has_topics(values: Any) -> bool:
@@ -127,14 +137,14 @@ def _by_topic(values: Any, name: str) -> dict[Any, float]:
     return scores
 
 
-def _paired_topics(a: dict[Any, float], b: dict[Any, float]) -> Pairs:
+def _paired_topics(a: dict[Any, float], b: dict[Any, float]) -> PairedScores:
     shared = [topic for topic in a if topic in b]
     if not shared:
         raise CranfieldError(
             f"no topic has a score of both systems: a has {join_names(map(str, a), 3) or 'none'}, "
             f"b has {join_names(map(str, b), 3) or 'none'}."
         )
-    pairs = Pairs(
+    pairs = PairedScores(
         _column([a[topic] for topic in shared], "a"),
         _column([b[topic] for topic in shared], "b"),
         only_a=tuple(str(topic) for topic in a if topic not in b),
@@ -154,7 +164,7 @@ def _column(values: Any, name: str) -> Floats:
     return column
 
 
-def _require_finite(pairs: Pairs, topics: Sequence[Any] | None) -> None:
+def _require_finite(pairs: PairedScores, topics: Sequence[Any] | None) -> None:
     wrong = np.flatnonzero(~(np.isfinite(pairs.a) & np.isfinite(pairs.b)))
     if len(wrong):
         i = int(wrong[0])

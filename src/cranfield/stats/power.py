@@ -14,7 +14,8 @@ from cranfield.errors import CranfieldError
 from cranfield.stats.anova import as_table, rounding
 
 Alternative = Literal["two-sided", "one-sided"]
-MOST_TOPICS = 10**15  # beyond, "no number of topics" is the truth
+TARGET_POWER = 0.8  # of the topics needed that reports and gates name
+MOST_TOPICS = 10**15  # beyond this, no number of topics is enough
 
 
 class PilotVariance(Record):

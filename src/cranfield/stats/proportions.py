@@ -6,10 +6,10 @@ import math
 from statistics import NormalDist
 
 
-def wilson(found: float, n: float, level: float = 0.95) -> tuple[float, float]:
+def wilson_interval(found: float, n: float, level: float = 0.95) -> tuple[float, float]:
     """Wilson's interval of a share, of which a sample of n had `found`.
 
-    >>> low, high = wilson(8, 10)
+    >>> low, high = wilson_interval(8, 10)
     >>> round(low, 4), round(high, 4)
     (0.4902, 0.9433)
     """

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Interval
-from cranfield.stats.paired_scores import Pairs, standard_deviation
+from cranfield.stats.paired_scores import PairedScores, standard_deviation
 
 Alternative = Literal["two-sided", "greater", "less"]
 BLOCK = 1 << 17  # values resampled at a time
@@ -27,7 +27,7 @@ class Draws:
     observed: float
     slack: float  # what is equal but for rounding is equal
 
-    def __init__(self, pairs: Pairs, mu: float, resamples: int, seed: int) -> None:
+    def __init__(self, pairs: PairedScores, mu: float, resamples: int, seed: int) -> None:
         self.mu = mu
         self.sign = -1 if pairs.mean < 0 else 1
         self.d = np.sort(self.sign * pairs.beyond(mu))
@@ -78,7 +78,7 @@ class Flips(Draws):
     values as typical values, JASA 64, 1969).
     """
 
-    def __init__(self, pairs: Pairs, mu: float, resamples: int, seed: int) -> None:
+    def __init__(self, pairs: PairedScores, mu: float, resamples: int, seed: int) -> None:
         super().__init__(pairs, mu, resamples, seed)
         n = pairs.n
         self.exact = n < self.number.bit_length()  # 2^n ≤ resamples
@@ -128,7 +128,7 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder=
 class Bootstrap(Draws):
     """Topics are drawn with replacement, and differences taken from their mean: how far does a statistic stray?"""
 
-    def __init__(self, pairs: Pairs, mu: float, resamples: int, seed: int) -> None:
+    def __init__(self, pairs: PairedScores, mu: float, resamples: int, seed: int) -> None:
         super().__init__(pairs, mu, resamples, seed)
         self.unit = float(np.abs(self.d).max())  # so that what is rounding does not depend on the scale
         centred = (self.d - self.mean) / self.unit
@@ -145,7 +145,7 @@ class Bootstrap(Draws):
 class Means(Bootstrap):
     """The bootstrap of the mean itself."""
 
-    def __init__(self, pairs: Pairs, mu: float, resamples: int, seed: int) -> None:
+    def __init__(self, pairs: PairedScores, mu: float, resamples: int, seed: int) -> None:
         super().__init__(pairs, mu, resamples, seed)
         self.observed, self.slack = self.mean / self.unit, 1e-12
 
@@ -162,7 +162,7 @@ class Means(Bootstrap):
 class Studentised(Bootstrap):
     """The bootstrap of t, with the standard error of each resample."""
 
-    def __init__(self, pairs: Pairs, mu: float, resamples: int, seed: int) -> None:
+    def __init__(self, pairs: PairedScores, mu: float, resamples: int, seed: int) -> None:
         super().__init__(pairs, mu, resamples, seed)
         self.error = standard_deviation(self.d) / math.sqrt(len(self.d))
         self.observed = self.mean / self.error

@@ -12,7 +12,7 @@ from cranfield.base import Record
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.stats.anova import TOLERANCE, as_table, rounding
-from cranfield.stats.correlation import RBOResult, Scored, kendall_tau, paired_scores, rbo, tau_ap
+from cranfield.stats.correlation import ItemScores, RBOResult, align_scores, kendall_tau, rbo, tau_ap
 
 TRIALS = 1_000
 _CELLS = 1 << 21  # numbers held at once
@@ -266,7 +266,7 @@ class RankingCorrelation(Record):
     note: str = ""
 
 
-def system_ranking_correlation(x: Scored, y: Scored, p: float = 0.9) -> RankingCorrelation:
+def system_ranking_correlation(x: ItemScores, y: ItemScores, p: float = 0.9) -> RankingCorrelation:
     """How alike two rankings of systems are, given their means: by two measures, on two collections, …
 
     Takes lists, system by system, or two {system: mean}. A side that gives all systems the same mean has no ranking:
@@ -275,7 +275,7 @@ def system_ranking_correlation(x: Scored, y: Scored, p: float = 0.9) -> RankingC
     >>> round(system_ranking_correlation([0.4, 0.3, 0.2], [0.5, 0.1, 0.3]).tau, 4)
     0.3333
     """
-    one, other = map(_without_rounding, paired_scores(x, y))
+    one, other = map(_without_rounding, align_scores(x, y))
     if len(one) < 2:
         raise CranfieldError(f"a ranking is one of at least two systems, found {len(one)}.")
     constant = [side for side, means in (("first", one), ("second", other)) if np.ptp(means) == 0]

@@ -9,8 +9,8 @@ from cranfield.reporting.page.context import Material
 from cranfield.reporting.page.html import Content, Html, Name, bullets, joined, paragraphs, table, tag
 from cranfield.reporting.page.leaderboard import PLACES
 from cranfield.reporting.plots.plot_data import number, shown, signed
-from cranfield.stats import Column, Comparison, p_figure, shown_pairs
-from cranfield.tables import MISSING
+from cranfield.stats import Comparison, MeasureComparison
+from cranfield.tables import MISSING, format_p
 
 PAIRS = 100  # rows of comparisons of one measure; more are only counted
 FOLDED = 20  # rows from which a table is folded
@@ -35,13 +35,13 @@ def comparisons(material: Material) -> Html:
     return joined(parts, "\n")
 
 
-def _main_table(comparison: Comparison, column: Column) -> Html:
-    n = len(shown_pairs(column, comparison.references))
+def _main_table(comparison: Comparison, column: MeasureComparison) -> Html:
+    n = len(column.reported_pairs(comparison.references))
     made = _pair_table(comparison, column)
     return tag("details", tag("summary", pluralize(n, "pair")), made) if n > FOLDED else made
 
 
-def _claims(comparison: Comparison, column: Column) -> Html:
+def _claims(comparison: Comparison, column: MeasureComparison) -> Html:
     texts = [claim.text for claim in comparison.claims if claim.measure == column.label]
     listed = bullets(texts[:CLAIMS])
     if len(texts) <= CLAIMS:
@@ -50,15 +50,15 @@ def _claims(comparison: Comparison, column: Column) -> Html:
     return joined([listed, more], "\n")
 
 
-def _folded(comparison: Comparison, column: Column) -> Html:
-    differing = sum(tested.adjusted <= column.design.alpha for tested in column.tested.values())
+def _folded(comparison: Comparison, column: MeasureComparison) -> Html:
+    differing = sum(pair.is_significant for pair in column.pairs)
     line = f"{column.title}: {differing:,} of {pluralize(len(column.tested), 'pair')} differ"
     return tag("details", tag("summary", line), _claims(comparison, column), _pair_table(comparison, column))
 
 
-def _pair_table(comparison: Comparison, column: Column) -> Html:
+def _pair_table(comparison: Comparison, column: MeasureComparison) -> Html:
     """The pairs that are told in full, with interval, p, effect size and topics won."""
-    pairs = shown_pairs(column, comparison.references)
+    pairs = column.reported_pairs(comparison.references)
     if not pairs:
         return Html("")
     header = ["Systems", "The first is", "Difference", "p", "d_z", "Won / tied / lost"]
@@ -66,13 +66,12 @@ def _pair_table(comparison: Comparison, column: Column) -> Html:
     return table(_caption(comparison, len(pairs)), header, rows, sortable=True, texts=(1,))
 
 
-def _pair_row(column: Column, system: str, reference: str) -> Iterator[Content]:
+def _pair_row(column: MeasureComparison, system: str, reference: str) -> Iterator[Content]:
     pair = column.pair(system, reference)
-    words = {"better": "better", "worse": "worse", "undecided": "not told apart"}
     yield Name.of(shown(system), f"{system} − {reference}")
-    yield tag("span", words[pair.verdict], class_=f"verdict {pair.verdict}")
+    yield tag("span", pair.verdict, class_=f"verdict {pair.verdict}")
     yield tag("span", signed(pair.difference, PLACES), _between(pair.low, pair.high), class_="mean")
-    yield p_figure(pair.p_adjusted)
+    yield format_p(pair.p_adjusted)
     yield MISSING if pair.effect.d_z is None else number(pair.effect.d_z, 2)
     yield f"{pair.effect.wins} / {pair.effect.ties} / {pair.effect.losses}"
 

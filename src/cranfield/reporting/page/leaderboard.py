@@ -11,7 +11,7 @@ from cranfield.reporting.page.context import Material
 from cranfield.reporting.page.html import Content, Html, Name, escaped, joined, table, tag
 from cranfield.reporting.page.summary import percent, relevant_found
 from cranfield.reporting.plots.plot_data import number, shown
-from cranfield.tables import MISSING
+from cranfield.tables import MISSING, format_probability
 
 PLACES = 4
 LETTERS = 4  # beside a mean; where some system has more, letters have a column of their own
@@ -48,8 +48,8 @@ def _caption(material: Material) -> str:
     comparison = material.comparison
     if isinstance(comparison, str) or not any(column.letters for column in comparison.columns):
         return said
-    alpha = f"{comparison.design.alpha:g}".removeprefix("0")
-    return f"{said} Systems that share a letter cannot be told apart ({comparison.design.method}, α = {alpha})."
+    alpha = format_probability(comparison.design.alpha)
+    return f"{said} Systems that share a letter do not differ significantly ({comparison.design.method}, α = {alpha})."
 
 
 def _kind_of_mean(material: Material) -> str:

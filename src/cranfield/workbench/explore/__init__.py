@@ -17,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from cranfield.reporting import signed
-from cranfield.stats import p_figure
+from cranfield.tables import format_p
 from cranfield.workbench.app_state import DataSource
 from cranfield.workbench.explore import (
     comparison,
@@ -70,7 +70,7 @@ PAGES: dict[str, Callable[[RequestContext], Page]] = {
 
 FILTERS = {
     "signed": lambda value, places=4: signed(value, places),
-    "p": p_figure,
+    "p": format_p,
     # formulas of measures, which come from our own registry
     "markup": Markup,
 }

@@ -9,7 +9,7 @@ from cranfield.errors import CranfieldError
 from cranfield.evaluation import TOP, Scores
 from cranfield.measures import Measure
 from cranfield.reporting import column, percent
-from cranfield.stats import METHODS, Comparison, Pair, compare
+from cranfield.stats import PAIRED_TESTS, Comparison, PairComparison, compare
 from cranfield.workbench.explore.request_context import RequestContext
 from cranfield.workbench.explore.score_cache import select_systems
 from cranfield.workbench.explore.svg import axis_range, layout_bars, layout_scatter
@@ -25,7 +25,7 @@ def comparison(context: RequestContext) -> Page:
     if len(context.collection.systems) < 2:
         return Page("one_system.html", {"systems": 1}, "Compare", {"context": context})
     name, base = choose_pair(context)
-    test = context.params.choice("test", tuple(METHODS), "t")
+    test = context.params.choice("test", tuple(PAIRED_TESTS), "t")
     scores = context.scores
     pair_scores = select_systems(scores, [base, name])
     label = context.params.choice("by", [label for label, _ in context.measures], context.main)
@@ -66,7 +66,7 @@ def comparison(context: RequestContext) -> Page:
         "table": table,
         "bars": layout_bars(*drawing, sign),
         "scatter": layout_scatter(*drawing, ends, sign),
-        "tests": METHODS,
+        "tests": {name: method.title for name, method in PAIRED_TESTS.items()},
         "names": [system.name for system in context.collection.systems],
         "main": next((pair for pair in pairs if pair["measure"] == label), None),
     }
@@ -126,7 +126,7 @@ def _compare(
     return pairs, result, left_out
 
 
-def _pair_row(pair: Pair, measure: Measure) -> Row:
+def _pair_row(pair: PairComparison, measure: Measure) -> Row:
     effect = pair.effect
     return {
         "measure": pair.measure,
@@ -138,10 +138,10 @@ def _pair_row(pair: Pair, measure: Measure) -> Row:
         "low": pair.low,
         "high": pair.high,
         "relative": effect.relative_change,
-        "test": pair.test,
+        "test": pair.design.method,
         "statistic": pair.statistic,
         "p": pair.p,
-        "beside": pair.beside,
+        "beside": pair.design.beside_name,
         "p_beside": pair.p_beside,
         "d_z": effect.d_z,
         "d_z_low": effect.d_z_low,

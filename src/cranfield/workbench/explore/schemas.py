@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.stats import METHODS
+from cranfield.stats import PAIRED_TESTS
 from cranfield.workbench.explore.responses import ANSWERS
 from cranfield.workbench.explore.table_query import MAX_ROWS
 from cranfield.workbench.explore.topics import MAX_DEPTH
@@ -47,7 +47,7 @@ PAGES: dict[str, tuple[str, list[Schema]]] = {
             MEASURES,
             _parameter("system", "the system; the best one unless named", TEXT),
             _parameter("baseline", "what it is compared with", TEXT),
-            _parameter("test", "the test", {"type": "string", "enum": list(METHODS)}),
+            _parameter("test", "the test", {"type": "string", "enum": list(PAIRED_TESTS)}),
             _parameter("by", "the measure whose topics are shown", TEXT),
             *_listing(),
         ],

@@ -25,7 +25,7 @@ from cranfield.annotation import (
 from cranfield.base import replace
 from cranfield.errors import InputError
 from cranfield.reporting import plan_notes
-from cranfield.stats import TITLES
+from cranfield.stats import AGREEMENT_TITLES
 from cranfield.workbench.app_state import get_app_state, get_judging
 from cranfield.workbench.judge.judging_service import JudgingService
 from cranfield.workbench.pages import Page, endpoint, page_routes, redirect
@@ -66,7 +66,7 @@ def progress_page(request: Request) -> Page:
     titles = {topic.query: judging.topic(topic.query).title for topic in state.topics}
     extra = {
         "titles": titles,
-        "figures": [(TITLES[name], figures[name]) for name in AGREEMENT if name in figures],
+        "figures": [(AGREEMENT_TITLES[name], figures[name]) for name in AGREEMENT if name in figures],
         "hours": state.hours_left,
         "settings": judging.log.settings,
         "few": FEW,
