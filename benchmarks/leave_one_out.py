@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from cranfield.data.collection import Qrels, Run
-from cranfield.pooling.contributions import PooledRuns, contributions_of_runs
+from cranfield.pooling.contributions import PooledRuns, count_run_contributions
 from cranfield.pooling.reusability import leave_out
 
 
@@ -29,7 +29,7 @@ def main() -> None:
     joined = time.perf_counter()
     found = leave_out(pooled, options.measures or ["nDCG@10", "AP"])
     ended = time.perf_counter()
-    unique = sum(one.unique for one in contributions_of_runs(pooled))
+    unique = sum(one.unique for one in count_run_contributions(pooled))
     print(f"documents that one run alone has: {unique:,}")
     print(f"joined and pooled: {joined - started:.1f} s")
     print(f"left out one by one: {ended - joined:.1f} s")

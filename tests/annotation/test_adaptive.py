@@ -133,7 +133,7 @@ def test_options_of_a_pool_that_grows_go_together(folder: Path) -> None:
         (["--budget", "6"], "go with --adaptive STRATEGY"),
         (["--adaptive", "mtf"], "--adaptive and --run go together"),
         (["--run", "good.run"], "--adaptive and --run go together"),
-        (["--adaptive", "mft", "--run", "good.run"], "no strategy is called 'mft'"),
+        (["--adaptive", "mft", "--run", "good.run"], "unknown strategy 'mft'"),
     ):
         code, said = judge(folder, *more)
         assert code != 0 and wrong in said, said

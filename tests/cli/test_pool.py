@@ -144,7 +144,7 @@ def test_active_sampling_writes_chances(cranfield: Cranfield, folder: Path, runs
         ),
         *("--sample", folder / "prels"),
     )
-    assert done.code == 0 and "with chances to estimate from" in done.out
+    assert done.code == 0 and "have probabilities to estimate from" in done.out
     assert set(read_qrels(folder / "prels").extra) == {"method", "probability"}
 
 
@@ -191,7 +191,7 @@ def test_runs_that_are_alike_are_warned_of(cranfield: Cranfield, folder: Path) -
     shutil.copy(folder / "lm.run", folder / "lm2.run")
     three = [folder / f"{name}.run" for name in ("lm", "lm2", "bm25")]
     done = cranfield("pool", *three, "-o", folder / "pool")
-    assert "Warning: lm.run and lm2.run are alike (RBO 1.00" in done.out
+    assert "Warning: lm.run and lm2.run are similar (RBO 1.00" in done.out
     told = json.loads(cranfield("pool", *three, "-o", folder / "pool", "--format", "json").out)
     assert told["likeness"]["clusters"] == [["bm25.run"], ["lm.run", "lm2.run"]] and len(told["warnings"]) == 1
     assert told["pool"]["topics"] == 30 and told["runs"][1]["in_pool"] == told["runs"][2]["in_pool"]
@@ -201,7 +201,7 @@ def test_runs_that_are_alike_are_warned_of(cranfield: Cranfield, folder: Path) -
     ("args", "message"),
     [
         ([], "name the runs to pool"),
-        (["lm.run", "--strategy", "rff"], "no strategy is called 'rff'. Did you mean rrf?"),
+        (["lm.run", "--strategy", "rff"], "unknown strategy 'rff'. Did you mean rrf?"),
         (["lm.run", "--strategy", "mm", "--strategy", "rrf"], "several are for --replay QRELS without -o"),
         (
             ["lm.run", "--strategy", "mm", "--strategy", "ts", "--replay", "qrels.txt", "-o", "x"],
@@ -218,13 +218,16 @@ def test_runs_that_are_alike_are_warned_of(cranfield: Cranfield, folder: Path) -
         (["lm.run", "--params", "k"], "expected name=value once each"),
         (["lm.run", "--params", "speed=3"], "no strategy has 'speed'"),
         (["lm.run", "--params", "k=3"], "depth has no parameter 'k'"),
-        (["lm.run", "--budget", "3", "--total", "9"], "of each topic or of all together"),
+        (["lm.run", "--budget", "3", "--total", "9"], "give either budget (for each topic) or total"),
         (
             ["lm.run", "--strategy", "uniform", "--rate", "0.1", "--budget", "3"],
-            "uniform: a rate or a budget, not both",
+            "uniform: give either a rate or a budget",
         ),
-        (["lm.run", "--strategy", "uniform", "--rate", "0.1", "--total", "3"], "uniform: a rate or a budget, not both"),
-        (["lm.run", "--judged-topics"], "name them, --judged"),
+        (
+            ["lm.run", "--strategy", "uniform", "--rate", "0.1", "--total", "3"],
+            "uniform: give either a rate or a budget",
+        ),
+        (["lm.run", "--judged-topics"], "name them with --judged"),
         (["nowhere.run"], "nowhere.run"),
         (["-", "-"], "'-' is named twice"),
     ],
@@ -269,7 +272,7 @@ def test_what_is_read_is_not_written_over(
     shutil.copy("lm.run", "pool.provenance.jsonl")
     before = (folder / file).read_bytes()
     done = cranfield("pool", *args)
-    assert done.code == 2 and "is read, and would be written over" in done.err and not done.out
+    assert done.code == 2 and "is an input and would be overwritten" in done.err and not done.out
     assert (folder / file).read_bytes() == before
 
 

@@ -19,8 +19,8 @@ def test_what_matters_is_printed_in_sentences(cranfield: Cranfield, small: Path)
     result = cranfield("pool-report", small / "qrels", small / "two.run", small / "three.run", "-m", "AP")
     assert result.code == 0 and result.err == ""
     assert result.out.startswith("Pool of 2 runs to depth 2, 2 topics.\n\nPool      It has 4 documents, 2.0 a topic")
-    assert "The depth is inferred: down to rank 2 everything" in " ".join(result.out.split())
-    assert "two.run has nothing for 1 topic with judgments" in result.out
+    assert "The depth is inferred: everything the runs retrieved down to rank 2" in " ".join(result.out.split())
+    assert "two.run has no documents for 1 topic with judgments" in result.out
 
 
 def test_the_depth_can_be_given(cranfield: Cranfield, small: Path) -> None:
@@ -51,7 +51,7 @@ def test_groups_are_from_a_file_or_by_a_pattern(cranfield: Cranfield, small: Pat
     both = cranfield("pool-report", *files, "--groups", small / "groups", "--group-by", "x")
     assert both.code == 2 and both.err == "cranfield: give --groups or --group-by, not both.\n"
     wrong = cranfield("pool-report", *files, "--group-by", "(")
-    assert wrong.code == 2 and "is no pattern" in wrong.err
+    assert wrong.code == 2 and "is not a valid regular expression" in wrong.err
 
 
 @drawn
@@ -76,9 +76,9 @@ def test_nothing_but_the_page_goes_to_standard_output(cranfield: Cranfield, smal
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--strategy", "nonsense"], "no strategy is called 'nonsense'"),
+        (["--strategy", "nonsense"], "unknown strategy 'nonsense'"),
         (["-m", "nonsense"], "unknown measure"),
-        (["-m", "Judged@10"], "Judged@10 does not say how good a run is"),
+        (["-m", "Judged@10"], "Judged@10 is not a quality measure"),
         (["--groups", "nowhere.tsv"], "nowhere.tsv"),
     ],
 )
@@ -112,5 +112,5 @@ def test_a_document_that_stands_twice_is_as_asked(cranfield: Cranfield, small: P
 def test_what_is_read_is_not_written_over(file: str, cranfield: Cranfield, small: Path) -> None:
     before = (small / file).read_bytes()
     done = cranfield("pool-report", small / "qrels", small / "one.run", "-o", small / file)
-    assert done.code == 2 and "is read, and would be written over" in done.err
+    assert done.code == 2 and "is an input and would be overwritten" in done.err
     assert (small / file).read_bytes() == before

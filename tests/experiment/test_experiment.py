@@ -28,7 +28,7 @@ from cranfield.experiment.worker_pool import WorkerPool
 from cranfield.experiment.workspace import open_workspace
 from cranfield.io import read_run
 from cranfield.lab.systems_under_test import function_subject
-from cranfield.pooling.lists import first_documents
+from cranfield.pooling.ranked_lists import rank_documents
 from tests.soak import SOAK
 from tests.waiting import wait_until
 
@@ -172,7 +172,7 @@ def test_a_header_changes_nothing_in_an_evaluation(lamps: Path, tmp_path: Path) 
 def test_the_pool_has_the_first_documents_of_each_run_and_no_others(lamps: Path) -> None:
     header, *lines = map(json.loads, (lamps / "pool.jsonl").read_text().splitlines())
     runs = [read_run(lamps / f"runs/{name}.run") for name in ("bm25", "lm", "rrf")]
-    expected = {(q, d) for run in runs for i, q in enumerate(run.queries) for d in first_documents(run, i, 2)}
+    expected = {(q, d) for run in runs for i, q in enumerate(run.queries) for d in rank_documents(run, i, 2)}
     assert [set(line) for line in lines] == [{"query", "doc"}] * len(lines)
     assert {(line["query"], line["doc"]) for line in lines} == expected and len(lines) == len(expected)
     assert header == {"pool": {"version": 1, "topics": 3, "documents": len(lines)}}

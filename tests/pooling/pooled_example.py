@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from cranfield.pooling import Lists, Setting, strategy_of
-from cranfield.pooling.strategy import Asker
+from cranfield.pooling import PoolingContext, RankedLists, find_strategy
+from cranfield.pooling.selector import Selector
 
 A = "d1 d2 d3 d4 d5 d6"
 B = "d7 d2 d8 d1 d9 d4"
 C = "d3 d10 d7 d11 d1 d12"
 RELEVANT = frozenset("d1 d3 d4 d8 d10".split())
-T = Lists("T", ("A", "B", "C"), tuple(tuple(docs.split()) for docs in (A, B, C)))
-IN_ORDER = Setting(ties="input")
+T = RankedLists("T", ("A", "B", "C"), tuple(tuple(docs.split()) for docs in (A, B, C)))
+IN_ORDER = PoolingContext(ties="input")
 
 
 def grade(doc: str) -> float:
     return float(doc in RELEVANT)
 
 
-def asker(strategy: str, lists: Lists = T, setting: Setting = IN_ORDER, **params: object) -> Asker:
-    return strategy_of(strategy).asker(lists, setting, params)
+def selector(strategy: str, lists: RankedLists = T, context: PoolingContext = IN_ORDER, **params: object) -> Selector:
+    return find_strategy(strategy).selector(lists, context, params)
 
 
 def replayed(strategy: str, **params: object) -> list[str]:
-    return list(asker(strategy, **params).replay(grade))
+    return list(selector(strategy, **params).replay(grade))
 
 
 def as_run(lists: Mapping[str, Iterable[str]]) -> dict[str, dict[str, float]]:

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from cranfield import evaluate
-from cranfield.pooling import Setting, make_pool
-from cranfield.pooling.active import ActiveSampling, Round, Sample, rank_chances
+from cranfield.pooling import PoolingContext, make_pool
+from cranfield.pooling.active import ActiveSampling, Round, Sample, rank_probabilities
 from tests.pooling.pooled_example import QRELS, RELEVANT, RUNS, T, grade
 
 
@@ -22,11 +22,15 @@ from tests.pooling.pooled_example import QRELS, RELEVANT, RUNS, T, grade
     ],
 )
 def test_ranks_have_the_chances_of_the_reference(beyond: int, chances: list[float]) -> None:
-    assert rank_chances(6, beyond).tolist() == pytest.approx(chances, abs=1e-10)
+    assert rank_probabilities(6, beyond).tolist() == pytest.approx(chances, abs=1e-10)
 
 
 def test_a_list_of_one_document_has_a_chance() -> None:
-    assert rank_chances(1).tolist() == [1.0] and rank_chances(1, 0).tolist() == [1.0] and not len(rank_chances(0))
+    assert (
+        rank_probabilities(1).tolist() == [1.0]
+        and rank_probabilities(1, 0).tolist() == [1.0]
+        and not len(rank_probabilities(0))
+    )
 
 
 MIXTURE = {
@@ -39,24 +43,28 @@ MIXTURE = {
 
 
 def test_the_first_round_has_the_mixture_of_the_reference() -> None:
-    asker = ActiveSampling(T, Setting(), draws=3, explore=0.1, beyond=0)
-    assert dict(zip(asker.docs, asker.chances({}).tolist(), strict=True)) == pytest.approx(MIXTURE, abs=1e-10)
+    selector = ActiveSampling(T, PoolingContext(), draws=3, explore=0.1, beyond=0)
+    assert dict(zip(selector.docs, selector.probabilities({}).tolist(), strict=True)) == pytest.approx(
+        MIXTURE, abs=1e-10
+    )
 
 
 def test_weights_of_three_draws_are_those_of_the_reference() -> None:
-    asker = ActiveSampling(T, Setting(), draws=3, explore=0.1, beyond=0)
-    drawn = np.array([asker.docs.index(doc) for doc in ("d1", "d3", "d7")])
-    sample = Sample(asker.docs, [Round(asker.chances({}), drawn)], {doc: grade(doc) for doc in ("d1", "d3", "d7")})
-    found = sample.inclusion()
+    selector = ActiveSampling(T, PoolingContext(), draws=3, explore=0.1, beyond=0)
+    drawn = np.array([selector.docs.index(doc) for doc in ("d1", "d3", "d7")])
+    sample = Sample(
+        selector.docs, [Round(selector.probabilities({}), drawn)], {doc: grade(doc) for doc in ("d1", "d3", "d7")}
+    )
+    found = sample.inclusion_probabilities()
     assert found["d3"] == pytest.approx(0.4852522900, abs=1e-10)
     assert found["d1"] == pytest.approx(0.4688580979, abs=1e-10)
     assert sample.horvitz_thompson() == pytest.approx(4.193625161312, abs=1e-10)
 
 
 def test_systems_with_relevant_documents_are_asked_more_often() -> None:
-    asker = ActiveSampling(T, Setting(), draws=3, explore=0.1)
-    before = dict(zip(asker.docs, asker.chances({}), strict=True))
-    after = dict(zip(asker.docs, asker.chances({"d10": 1.0}), strict=True))  # which only C has
+    selector = ActiveSampling(T, PoolingContext(), draws=3, explore=0.1)
+    before = dict(zip(selector.docs, selector.probabilities({}), strict=True))
+    after = dict(zip(selector.docs, selector.probabilities({"d10": 1.0}), strict=True))  # which only C has
     assert after["d11"] > before["d11"] and 0 < after["d5"] < before["d5"]
     assert sum(after.values()) == pytest.approx(1)
 
@@ -69,9 +77,9 @@ def test_adaptive_chances_bias_one_estimate_and_not_the_other() -> None:
         sample = Sample(
             ("a", "b"), [Round(p_first, np.array([first])), Round(p_second, np.array([second]))], {"a": 1.0, "b": 0.0}
         )
-        chance = p_first[first] * p_second[second]
-        thompson += chance * sample.horvitz_thompson()
-        hurwitz += chance * sample.hansen_hurwitz()
+        rng = p_first[first] * p_second[second]
+        thompson += rng * sample.horvitz_thompson()
+        hurwitz += rng * sample.hansen_hurwitz()
     assert thompson == pytest.approx(0.6172248804, abs=1e-10)
     assert hurwitz == pytest.approx(1, abs=1e-12)
 
@@ -80,20 +88,20 @@ def test_estimates_are_right_on_average() -> None:
     """One round for Horvitz and Thompson, adapting rounds for Hansen and Hurwitz; within four standard errors."""
     one, many = [], []
     for seed in range(2000):
-        asker = ActiveSampling(T, Setting(seed=seed), draws=4, explore=0.2)
-        rounds = asker.sample({doc: grade(doc) for doc in T.ranks}).rounds
+        selector = ActiveSampling(T, PoolingContext(seed=seed), draws=4, explore=0.2)
+        rounds = selector.sample({doc: grade(doc) for doc in T.ranks}).rounds
         grades = {doc: grade(doc) for doc in T.ranks}
-        one.append(Sample(asker.docs, rounds[:1], grades).horvitz_thompson())
-        many.append(Sample(asker.docs, rounds[:3], grades).hansen_hurwitz())
+        one.append(Sample(selector.docs, rounds[:1], grades).horvitz_thompson())
+        many.append(Sample(selector.docs, rounds[:3], grades).hansen_hurwitz())
     for found in (one, many):
         error = np.std(found, ddof=1) / math.sqrt(len(found))
         assert abs(np.mean(found) - len(RELEVANT)) < 4 * error < 0.5
 
 
 def test_only_whole_rounds_are_counted() -> None:
-    asker = ActiveSampling(T, Setting(seed=3), draws=5, explore=0.1)
-    first = asker.next({}, 2)
-    assert asker.sample({first[0]: 1.0}).draws == 0 and asker.sample({}).hansen_hurwitz() == 0
+    selector = ActiveSampling(T, PoolingContext(seed=3), draws=5, explore=0.1)
+    first = selector.next({}, 2)
+    assert selector.sample({first[0]: 1.0}).draws == 0 and selector.sample({}).hansen_hurwitz() == 0
 
 
 def test_chances_go_to_a_file_that_statAP_takes() -> None:
@@ -104,6 +112,6 @@ def test_chances_go_to_a_file_that_statAP_takes() -> None:
 
 
 def test_the_sample_never_ends_before_its_share_of_the_pool() -> None:
-    asker = ActiveSampling(T, Setting(), draws=10, explore=0.1)
-    asked = list(asker.replay(lambda _: 0.0))
+    selector = ActiveSampling(T, PoolingContext(), draws=10, explore=0.1)
+    asked = list(selector.replay(lambda _: 0.0))
     assert len(asked) == len(set(asked)) and set(asked) <= set(T.ranks) and len(asked) >= 10

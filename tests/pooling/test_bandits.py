@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from cranfield.pooling import Setting
+from cranfield.pooling import PoolingContext
 from cranfield.pooling.bandits import UCB, Arms, Bandit
-from cranfield.pooling.lists import Lists
-from tests.pooling.pooled_example import RELEVANT, T, asker, grade, replayed
+from cranfield.pooling.ranked_lists import RankedLists
+from tests.pooling.pooled_example import RELEVANT, T, grade, replayed, selector
 
 MM = "d1 d2 d3 d10 d7 d11 d4 d5 d6 d12 d8 d9"
 MM_NS = "d1 d2 d3 d4 d5 d7 d6 d8 d9 d10 d11 d12"
@@ -36,7 +36,7 @@ def means_along(order: str, memory: float) -> Iterator[list[float]]:
     """The means of all systems after each document."""
     arms = Arms(3, memory)
     for doc in order.split():
-        arms.learn(T.ranks[doc], doc in RELEVANT)
+        arms.update(T.ranks[doc], doc in RELEVANT)
         yield arms.mean.tolist()
 
 
@@ -70,8 +70,8 @@ def test_upper_bounds_are_those_of_the_trace(pulls: list[tuple[int, int]], index
     arms = Arms(3, 1.0)
     for system, (relevant, judged) in enumerate(pulls):
         for i in range(judged):
-            arms.learn([system], i < relevant)
-    bounds = UCB(T, Setting(), 1.0, "own", 0).values(arms, np.random.default_rng(1))
+            arms.update([system], i < relevant)
+    bounds = UCB(T, PoolingContext(), 1.0, "own", 0).values(arms, np.random.default_rng(1))
     assert bounds.tolist() == pytest.approx(index, abs=1e-8)
 
 
@@ -88,18 +88,18 @@ def test_a_seed_depth_beyond_the_lists_is_the_depth_order() -> None:
 
 def test_thompson_sampling_asks_the_better_system_more_often() -> None:
     good, bad = tuple(f"g{i}" for i in range(60)), tuple(f"b{i}" for i in range(60))
-    lists = Lists("1", ("bad", "good"), (bad, good))
+    lists = RankedLists("1", ("bad", "good"), (bad, good))
     for strategy in ("ts", "ts-ns", "mm", "mm-ns", "ucb"):
         found = 0
         for seed in range(20):
-            own = asker(strategy, lists, Setting(seed=seed), seed_depth=0)
+            own = selector(strategy, lists, PoolingContext(seed=seed), seed_depth=0)
             found += sum(doc.startswith("g") for doc in own.replay(lambda doc: float(doc.startswith("g")), 30))
         assert found > 0.75 * 20 * 30, strategy
 
 
 def test_ties_are_broken_by_chance_and_alike_for_a_seed() -> None:
     def order(seed: int) -> list[str]:
-        return list(asker("mm-ns", T, Setting(seed=seed), seed_depth=0).replay(grade))
+        return list(selector("mm-ns", T, PoolingContext(seed=seed), seed_depth=0).replay(grade))
 
     assert order(1) == order(1)
     assert len({tuple(order(seed)) for seed in range(10)}) > 3
@@ -107,4 +107,4 @@ def test_ties_are_broken_by_chance_and_alike_for_a_seed() -> None:
 
 def test_a_bandit_alone_has_no_hopes() -> None:
     with pytest.raises(NotImplementedError):
-        Bandit(T, Setting(), 1.0, "all", 0).values(Arms(3, 1.0), np.random.default_rng(1))
+        Bandit(T, PoolingContext(), 1.0, "all", 0).values(Arms(3, 1.0), np.random.default_rng(1))

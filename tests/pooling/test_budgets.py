@@ -12,7 +12,7 @@ from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.scores import evaluate
 from cranfield.io import read_qrels, read_run
-from cranfield.pooling.budgets import budgets, depths_to, usual_strategies
+from cranfield.pooling.budgets import DEFAULT_STRATEGIES, list_depths, replay_budgets
 from cranfield.pooling.contributions import PooledRuns
 from cranfield.pooling.replay import replay
 from tests.pooling.depth_3_pool import DEPTH_3, runs_of_t
@@ -20,32 +20,32 @@ from tests.pooling.depth_3_pool import DEPTH_3, runs_of_t
 
 def test_the_depth_curve_is_that_of_depth_pools_of_the_reference_case() -> None:
     pooled = PooledRuns.of(DEPTH_3, runs_of_t(), depth=3)
-    found = budgets(pooled, ["AP"], ["depth"])
-    (curve,) = found.curves
-    assert [point.depth for point in curve.points] == [1, 2, 3]
-    assert [point.judgments for point in curve.points] == [3, 5, 6]  # d1 d3 d7, d2 d10, d8
-    assert [point.relevant for point in curve.points] == [2, 3, 4]
-    assert curve.points[-1].fidelity[0].tau == 1 and curve.points[-1].fidelity[0].rmse == 0
+    found = replay_budgets(pooled, ["AP"], ["depth"])
+    (compute_gain_curve,) = found.curves
+    assert [point.depth for point in compute_gain_curve.points] == [1, 2, 3]
+    assert [point.judgments for point in compute_gain_curve.points] == [3, 5, 6]  # d1 d3 d7, d2 d10, d8
+    assert [point.relevant for point in compute_gain_curve.points] == [2, 3, 4]
+    assert compute_gain_curve.points[-1].fidelity[0].tau == 1 and compute_gain_curve.points[-1].fidelity[0].rmse == 0
     # by best rank, then by the number of runs that have it down to depth 3: d3 d7 d1 d2 d10 d8
-    assert [one.relevant for one in curve.found] == [1, 1, 2, 2, 3, 4]
+    assert [one.relevant for one in compute_gain_curve.found] == [1, 1, 2, 2, 3, 4]
     assert (found.relevant, found.relevant_in_pool) == (4, 4)
 
 
 def test_every_strategy_has_as_many_judgments_as_the_depth_pool_and_ends_with_the_same() -> None:
     pooled = PooledRuns.of(DEPTH_3, runs_of_t(), depth=3)
-    found = budgets(pooled, ["AP"])
-    assert [curve.strategy for curve in found.curves] == usual_strategies()
-    assert {"depth", "rrf", "mtf", "mm-ns"} == set(usual_strategies())
-    for curve in found.curves:
-        assert [point.judgments for point in curve.points] == [3, 5, 6]
-        assert curve.points[-1] == found.curves[0].points[-1]
+    found = replay_budgets(pooled, ["AP"])
+    assert [compute_gain_curve.strategy for compute_gain_curve in found.curves] == list(DEFAULT_STRATEGIES)
+    assert {"depth", "rrf", "mtf", "mm-ns"} == set(DEFAULT_STRATEGIES)
+    for compute_gain_curve in found.curves:
+        assert [point.judgments for point in compute_gain_curve.points] == [3, 5, 6]
+        assert compute_gain_curve.points[-1] == found.curves[0].points[-1]
 
 
 def test_points_are_evaluations_of_what_a_replay_asks_for(shared_data: Path) -> None:
     qrels = read_qrels(shared_data / "dl19/qrels.dl19-passage.txt")
     runs = [read_run(file) for file in sorted((shared_data / "dl19/runs").glob("*.gz"))][:5]
     pooled = PooledRuns.of(qrels, runs, rel=2, depth=10)
-    found = budgets(pooled, ["AP"], ["mm-ns"], seed=7)
+    found = replay_budgets(pooled, ["AP"], ["mm-ns"], seed=7)
     asked = replay(runs, qrels, "mm-ns", depth=10, seed=7, rel=2)
     tops: dict[str, list[list[str]]] = {}
     for run in runs:
@@ -69,25 +69,25 @@ def test_points_are_evaluations_of_what_a_replay_asks_for(shared_data: Path) -> 
 
 
 def test_a_sample_has_no_curve() -> None:
-    with pytest.raises(CranfieldError, match="uniform is a sample.*curves are for depth") as error:
-        budgets(PooledRuns.of(DEPTH_3, runs_of_t(), depth=3), ["AP"], ["uniform"])
+    with pytest.raises(CranfieldError, match="uniform is a sample.*choose from depth") as error:
+        replay_budgets(PooledRuns.of(DEPTH_3, runs_of_t(), depth=3), ["AP"], ["uniform"])
     assert "autotar" not in str(error.value) and "expansion" not in str(error.value)
 
 
 @pytest.mark.parametrize("strategy", ["autotar", "expansion"])
 def test_what_looks_at_texts_has_no_curve(strategy: str) -> None:
-    with pytest.raises(CranfieldError, match=f"{strategy} looks at texts.*curves are for depth") as error:
-        budgets(PooledRuns.of(DEPTH_3, runs_of_t(), depth=3), ["AP"], [strategy])
+    with pytest.raises(CranfieldError, match=f"{strategy} needs texts.*choose from depth") as error:
+        replay_budgets(PooledRuns.of(DEPTH_3, runs_of_t(), depth=3), ["AP"], [strategy])
     assert "--" not in str(error.value)
 
 
 def test_a_strategy_that_there_is_not_is_named_with_a_hint() -> None:
-    with pytest.raises(CranfieldError, match="no strategy is called 'dept'. Did you mean depth"):
-        budgets(PooledRuns.of(DEPTH_3, runs_of_t(), depth=3), ["AP"], ["dept"])
+    with pytest.raises(CranfieldError, match="unknown strategy 'dept'. Did you mean depth"):
+        replay_budgets(PooledRuns.of(DEPTH_3, runs_of_t(), depth=3), ["AP"], ["dept"])
 
 
 def test_depths_are_few_and_end_with_that_of_the_pool() -> None:
-    assert depths_to(1) == [1]
-    assert depths_to(3) == [1, 2, 3]
-    assert depths_to(100) == [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100]
-    assert len(depths_to(1000)) < 25
+    assert list_depths(1) == [1]
+    assert list_depths(3) == [1, 2, 3]
+    assert list_depths(100) == [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100]
+    assert len(list_depths(1000)) < 25

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError
 from cranfield.pooling import make_pool
-from cranfield.pooling.build import complete_pool, shared_out
+from cranfield.pooling.build import complete_pool, share_evenly
 from tests.pooling.pooled_example import QRELS, RUNS, as_run
 
 docs = st.dictionaries(st.sampled_from([f"d{i}" for i in range(15)]), st.integers(0, 5), max_size=12)
@@ -63,7 +63,7 @@ def test_a_total_is_shared_out_evenly(own: dict[str, dict[str, dict[str, int]]],
 
 @given(st.integers(0, 50), st.dictionaries(st.text(max_size=2), st.integers(0, 12), min_size=1))
 def test_shares_add_up(total: int, sizes: dict[str, int]) -> None:
-    shares = shared_out(total, sizes, 1)
+    shares = share_evenly(total, sizes, 1)
     assert sum(shares.values()) == min(total, sum(sizes.values())) and list(shares) == list(sizes)
     assert all(shares[query] <= size for query, size in sizes.items())
 
@@ -81,7 +81,7 @@ def test_a_guided_strategy_gives_the_next_batch() -> None:
     assert len(make_pool(RUNS, "mm", judged=judged, batch=5, budget=4)) == 1
     assert len(make_pool(RUNS, "mm", judged=judged, batch=5, total=5)) == 2
     done = make_pool(RUNS, "mm", judged=QRELS)
-    assert not len(done) and any("Nothing is left to judge for 1 topic" in note for note in done.notes)
+    assert not len(done) and any("Nothing left to judge for 1 topic" in note for note in done.notes)
 
 
 def test_what_is_missing_of_a_run_is_listed_and_nothing_else() -> None:
@@ -99,7 +99,7 @@ def test_in_a_sample_what_was_not_drawn_is_not_judged() -> None:
     assert len(make_pool(RUNS, judged=pool.sample)) == 12
     # as everywhere a grade below 0 means pooled but not judged
     again = make_pool(RUNS, judged={"T": {"d1": -2, "d2": 0}})
-    assert len(again) == 11 and note_of(again.notes, "1 grade below 0: pooled but not judged")
+    assert len(again) == 11 and note_of(again.notes, "1 grade below 0: these documents count as not judged")
 
 
 def note_of(pool_notes: tuple[str, ...], part: str) -> bool:
@@ -116,39 +116,39 @@ def test_topics_that_runs_do_not_share_are_told() -> None:
 
 
 def test_budgets_beyond_the_pool_and_judgments_of_other_topics_are_told() -> None:
-    assert note_of(make_pool(RUNS, budget=50).notes, "1 topic with fewer than 50 documents to judge (the fewest 12)")
+    assert note_of(make_pool(RUNS, budget=50).notes, "1 topic with fewer than 50 documents to judge (at least 12)")
     assert note_of(make_pool(RUNS, total=50).notes, "only 12 documents to judge, fewer than 50")
     assert note_of(make_pool(RUNS, "rrf").notes, "Without a budget all documents are pooled")
-    assert note_of(make_pool(RUNS, batch=3).notes, "A batch changes nothing")
+    assert note_of(make_pool(RUNS, batch=3).notes, "The batch size has no effect")
     assert note_of(make_pool(RUNS, judged={"other": {"d1": 1}}).notes, "None of the topics has a judgment")
-    assert note_of(make_pool(RUNS, "stratified", strata="3:0.5").notes, "below rank 3 are in no stratum")
+    assert note_of(make_pool(RUNS, "stratified", strata="3:0.5").notes, "below rank 3 belong to no stratum")
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"strategy": "deptth"}, "no strategy is called 'deptth'. Did you mean depth?"),
+        ({"strategy": "deptth"}, "unknown strategy 'deptth'. Did you mean depth?"),
         ({"depth": 0}, "depth 0: expected a whole number from 1"),
         ({"budget": 0}, "budget 0: expected a whole number from 1"),
-        ({"budget": 1, "total": 1}, "of each topic or of all together"),
+        ({"budget": 1, "total": 1}, "give either budget (for each topic) or total"),
         ({"strategy": "uniform"}, "uniform: how many?"),
         ({"strategy": "uniform", "rate": 0}, "rate=0 is out of range: expected a number above 0 and up to 1"),
         ({"strategy": "uniform", "rate": 1.1}, "expected a number above 0 and up to 1"),
         ({"strategy": "uniform", "rate": "much"}, "rate='much': expected a number above 0 and up to 1"),
         ({"strategy": "stratified", "strata": "10:0"}, "rates above 0 and at most 1, found 0"),
         ({"strategy": "stratified", "strata": "10:1.5"}, "rates above 0 and at most 1, found 1.5"),
-        ({"strategy": "stratified", "strata": "10:1,5:1"}, "ranks that rise, but 5 comes after 10"),
+        ({"strategy": "stratified", "strata": "10:1,5:1"}, "increasing ranks, but 5 comes after 10"),
         ({"strategy": "stratified", "strata": "ten"}, "expected strata as last rank and rate"),
-        ({"strategy": "stratified", "budget": 3}, "the rates of the strata say how many are drawn"),
+        ({"strategy": "stratified", "budget": 3}, "the rates of the strata set the size of the sample"),
         ({"strategy": "rrf", "p": 0.5}, "rrf has no parameter 'p': it has k"),
         ({"strategy": "mm", "update": "some"}, "update='some' is unknown: expected one of all, own"),
         ({"strategy": "mm", "seed_depth": 1.5}, "expected a whole number of at least 0"),
         ({"strategy": "autotar"}, "autotar needs the texts of documents: --documents FILE"),
-        ({"strategy": "autotar", "documents": []}, "autotar needs the words of the topics: --topics FILE"),
+        ({"strategy": "autotar", "documents": []}, "autotar needs the texts of topics: --topics FILE"),
         ({"strategy": "autotar", "documents": [], "topics": {}}, "there is no document to learn from"),
         ({"strategy": "autotar", "documents": [Document("x", "y")], "topics": {}}, "Are the ids the same?"),
-        ({"strategy": "expansion"}, "expansion needs something to search with: --index INDEX"),
-        ({"judged_topics": True}, "there are no judgments: name them, --judged"),
+        ({"strategy": "expansion"}, "expansion needs an index to search: --index INDEX"),
+        ({"judged_topics": True}, "needs judgments: name them with --judged"),
         ({"judged_topics": True, "judged": {"other": {"d1": 1}}}, "have no query in common"),
     ],
 )

@@ -14,13 +14,13 @@ from cranfield.io import as_qrels, as_run
 from cranfield.joining import join_run
 from cranfield.pooling.contributions import (
     PooledRuns,
-    contributions_of_groups,
-    contributions_of_runs,
-    judged_shares,
-    overlaps,
-    topic_pools,
+    compute_judged_shares,
+    compute_overlaps,
+    count_group_contributions,
+    count_run_contributions,
+    summarize_topics,
 )
-from cranfield.pooling.groups import grouped, read_run_groups
+from cranfield.pooling.groups import assign_groups, read_run_groups
 from tests.pooling.depth_3_pool import DEPTH_3, T, judged, listed, runs_of_t
 from tests.soak import examples
 
@@ -30,26 +30,26 @@ DOCS = [f"d{i}" for i in range(12)]
 def test_the_uniques_of_the_reference_case_are_those_of_the_depth_3_pool() -> None:
     pooled = PooledRuns.of(DEPTH_3, runs_of_t(), depth=3)
     for name, unique in (("A", 1), ("B", 1), ("C", 1)):
-        found = next(one for one in contributions_of_runs(pooled) if one.name == name)
+        found = next(one for one in count_run_contributions(pooled) if one.name == name)
         assert (found.pooled, found.unique, found.unique_relevant) == (3, unique, 1)
 
 
 def test_at_full_depth_other_documents_are_unique() -> None:
     pooled = PooledRuns.of(judged(*{doc for docs in T.values() for doc in docs.split()}), runs_of_t(), depth=6)
-    assert [(one.unique, one.unique_relevant) for one in contributions_of_runs(pooled)] == [(2, 0), (2, 1), (3, 1)]
+    assert [(one.unique, one.unique_relevant) for one in count_run_contributions(pooled)] == [(2, 0), (2, 1), (3, 1)]
 
 
 def test_the_depth_is_inferred_from_what_is_judged() -> None:
     pooled = PooledRuns.of(DEPTH_3, runs_of_t())
     # A: d1 d2 d3 and then d4, which nobody judged; B: d7 d2 d8 d1, then d9; C: d3 d10 d7, then d11
     assert pooled.depth == 3 and pooled.pooled == (True, True, True)
-    assert pooled.depth_is == "inferred: down to rank 3 everything that the runs retrieved is judged"
+    assert pooled.depth_is == "inferred: everything the runs retrieved down to rank 3 is judged"
 
 
 def test_a_depth_that_is_given_is_taken_as_it_is() -> None:
     pooled = PooledRuns.of(DEPTH_3, runs_of_t(), depth=5)
     assert (pooled.depth, pooled.depth_is) == (5, "given")
-    assert sum(topic.pooled_unjudged for topic in topic_pools(pooled)) == len({"d4", "d5", "d9", "d11"})
+    assert sum(topic.pooled_unjudged for topic in summarize_topics(pooled)) == len({"d4", "d5", "d9", "d11"})
 
 
 @examples(50)
@@ -72,13 +72,13 @@ def test_runs_that_are_joined_already_are_pooled_alike_and_read_only_where_somet
 
     expected = PooledRuns.of(qrels, runs, depth=depth)
     for kept in (None, 2):  # hits below a rank may be left out: then more is asked for
-        found = PooledRuns.of_joins(qrels, runs, [join.down_to(kept) for join in joins], first, depth=depth)
+        found = PooledRuns.from_joins(qrels, runs, [join.down_to(kept) for join in joins], first, depth=depth)
         for own, other in zip((*found.lists, *found.ranks), (*expected.lists, *expected.ranks), strict=True):
             assert own.tolist() == other.tolist()
         assert found.topic.tolist() == expected.topic.tolist() and found.notes == expected.notes
         np.testing.assert_array_equal(found.grade, expected.grade)
     asked.clear()
-    PooledRuns.of_joins(qrels, runs, joins, first, depth=depth)
+    PooledRuns.from_joins(qrels, runs, joins, first, depth=depth)
     lacking = [
         (r, query)
         for r, join in enumerate(joins)
@@ -90,14 +90,14 @@ def test_runs_that_are_joined_already_are_pooled_alike_and_read_only_where_somet
 
 def test_everything_judged_is_a_pool_as_deep_as_the_longest_list() -> None:
     pooled = PooledRuns.of({"q": {"a": 1, "b": 0}}, [{"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1.0}}])
-    assert pooled.depth == 2 and pooled.depth_is.startswith("inferred: wholly")
+    assert pooled.depth == 2 and pooled.depth_is.startswith("inferred: everything the runs retrieved is judged")
 
 
 def test_a_run_whose_first_document_is_not_judged_was_not_pooled() -> None:
     runs = [as_run({"q": listed("a b")}, name="in"), as_run({"q": listed("x a")}, name="out")]
     pooled = PooledRuns.of({"q": {"a": 1, "b": 0}}, runs)
     assert pooled.pooled == (True, False)
-    assert [one.pooled for one in contributions_of_runs(pooled)] == [2, 0]
+    assert [one.pooled for one in count_run_contributions(pooled)] == [2, 0]
     assert any("'out'" in note for note in pooled.notes)
 
 
@@ -116,7 +116,7 @@ def test_where_nothing_is_judged_at_the_top_the_depth_is_said_to_be_unknown() ->
 
 def test_a_negative_grade_is_no_judgment() -> None:
     pooled = PooledRuns.of({"q": {"a": 1, "b": -1}}, [{"q": listed("a b")}], depth=2)
-    (topic,) = topic_pools(pooled)
+    (topic,) = summarize_topics(pooled)
     assert (topic.pooled, topic.judged, topic.pooled_unjudged, topic.relevant) == (2, 1, 1, 1)
     assert topic.grades == {1.0: 1}
 
@@ -124,7 +124,7 @@ def test_a_negative_grade_is_no_judgment() -> None:
 def test_topics_tell_sizes_grades_and_what_is_outside() -> None:
     qrels = {"1": {"a": 0, "b": 0, "c": 0, "d": 1}, "2": {"a": 2, "b": 0}, "3": {"a": 0}, "4": {"a": 1, "b": 0, "c": 0}}
     pooled = PooledRuns.of(qrels, [{q: {"a": 1.0} for q in qrels}], depth=1)
-    topics = topic_pools(pooled)
+    topics = summarize_topics(pooled)
     assert [topic.has_many for topic in topics] == [False, True, False, False]  # exactly a third is not over a third
     assert [topic.has_none for topic in topics] == [False, False, True, False]
     assert [topic.outside for topic in topics] == [3, 1, 0, 2]
@@ -133,17 +133,17 @@ def test_topics_tell_sizes_grades_and_what_is_outside() -> None:
 
 def test_the_lowest_relevant_grade_can_be_another() -> None:
     pooled = PooledRuns.of({"q": {"a": 1, "b": 2}}, [{"q": listed("a b")}], rel=2)
-    assert [one.unique_relevant for one in contributions_of_runs(pooled)] == [1]
+    assert [one.unique_relevant for one in count_run_contributions(pooled)] == [1]
 
 
 def test_of_equal_scores_the_last_id_comes_first_as_in_an_evaluation() -> None:
     pooled = PooledRuns.of({"q": {"a": 1, "b": 0}}, [{"q": {"a": 1.0, "b": 1.0}}], depth=1)
-    assert [one.relevant for one in contributions_of_runs(pooled)] == [0]
+    assert [one.relevant for one in count_run_contributions(pooled)] == [0]
 
 
 def test_runs_that_lack_topics_are_told() -> None:
     pooled = PooledRuns.of({"1": {"a": 1}, "2": {"a": 1}}, [{"1": {"a": 1.0}, "9": {"a": 1.0}}])
-    assert any("has nothing for 1 topic with judgments" in note for note in pooled.notes)
+    assert any("has no documents for 1 topic with judgments" in note for note in pooled.notes)
     assert any("without judgments are left out, up to 1 of a run" in note for note in pooled.notes)
 
 
@@ -175,14 +175,14 @@ def test_contributions_overlap_and_judged_shares_are_those_of_plain_sets(
     pooled = PooledRuns.of(qrels, runs, depth=depth, groups=groups)
     tops = [{(q, d) for q, docs in own.items() for d in docs[:depth]} for own in lists]
     relevant = {(q, d) for q, own in qrels.items() for d, grade in own.items() if grade >= 1}
-    for r, one in enumerate(contributions_of_runs(pooled)):
+    for r, one in enumerate(count_run_contributions(pooled)):
         unique = tops[r] - set().union(*(tops[s] for s in range(len(tops)) if s != r))
         assert (one.pooled, one.unique, one.unique_relevant) == (len(tops[r]), len(unique), len(unique & relevant))
-    for group in contributions_of_groups(pooled):
+    for group in count_group_contributions(pooled):
         own = set().union(*(tops[r] for r in range(len(tops)) if groups[f"r{r}"] == group.name))
         unique = own - set().union(*(tops[r] for r in range(len(tops)) if groups[f"r{r}"] != group.name))
         assert (group.pooled, group.unique, group.unique_relevant) == (len(own), len(unique), len(unique & relevant))
-    matrix = overlaps(pooled)
+    matrix = compute_overlaps(pooled)
     for a in range(len(tops)):
         for b in range(len(tops)):
             shares = []
@@ -191,7 +191,7 @@ def test_contributions_overlap_and_judged_shares_are_those_of_plain_sets(
                 if one | other:
                     shares.append(len(one & other) / len(one | other))
             assert matrix[a, b] == pytest.approx(np.mean(shares))
-    for k, found in judged_shares(pooled, [2, 5]).items():
+    for k, found in compute_judged_shares(pooled, [2, 5]).items():
         for r, own in enumerate(lists):
             seen = [d in qrels[q] for q, docs in own.items() for d in docs[:k]]
             assert found[r] == pytest.approx(np.mean(seen))
@@ -200,12 +200,12 @@ def test_contributions_overlap_and_judged_shares_are_those_of_plain_sets(
 def test_groups_come_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "groups.tsv"
     file.write_text("# teams\na1\tA\na2\tA\n")
-    assert grouped(["a1", "a2", "b"], read_run_groups(file)) == ("A", "A", "b")
+    assert assign_groups(["a1", "a2", "b"], read_run_groups(file)) == ("A", "A", "b")
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("a b\n", "line 1: expected 'run<TAB>group'"), ("a\tA\na\tB\n", "put into two groups"), ("", "the file is empty")],
+    [("a b\n", "line 1: expected 'run<TAB>group'"), ("a\tA\na\tB\n", "is in two groups"), ("", "the file is empty")],
 )
 def test_a_file_of_groups_that_cannot_be_used_is_named_with_its_line(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "groups.tsv"
@@ -215,7 +215,7 @@ def test_a_file_of_groups_that_cannot_be_used_is_named_with_its_line(tmp_path: P
 
 
 def test_a_pattern_that_is_none_and_groups_of_other_runs_are_refused() -> None:
-    with pytest.raises(InputError, match="no pattern"):
-        grouped(["a"], "(")
+    with pytest.raises(InputError, match="not a valid regular expression"):
+        assign_groups(["a"], "(")
     with pytest.raises(InputError, match="none of the runs"):
-        grouped(["a"], {"b": "B"})
+        assign_groups(["a"], {"b": "B"})

@@ -133,13 +133,13 @@ def test_estimate_and_variance_are_unbiased_where_the_theory_says_so() -> None:
     # n1 + n2 ≥ N: over the hypergeometric distribution of what both find
     population, first, second = 60, 40, 30
     both = np.arange(max(0, first + second - population), min(first, second) + 1)
-    chance = hypergeom.pmf(both, population, first, second)
+    rng = hypergeom.pmf(both, population, first, second)
     found = [chapman(first, second, int(m)) for m in both]
     totals = np.array([one.total for one in found])
-    assert (chance * totals).sum() == pytest.approx(60, abs=1e-9)
-    spread = (chance * (totals - 60) ** 2).sum()
+    assert (rng * totals).sum() == pytest.approx(60, abs=1e-9)
+    spread = (rng * (totals - 60) ** 2).sum()
     assert spread == pytest.approx(29.9739180358, abs=1e-9)
-    assert (chance * np.array([one.variance for one in found])).sum() == pytest.approx(spread, abs=1e-9)
+    assert (rng * np.array([one.variance for one in found])).sum() == pytest.approx(spread, abs=1e-9)
 
 
 def test_more_in_common_than_either_has_is_refused() -> None:

@@ -76,9 +76,9 @@ def test_where_provenance_is_kept(path: str, beside: str | None) -> None:
         ("[1]\n", "line 1: expected a JSON object, found list"),
         ('{"pool": {}}\n{"query": "1"}\n', "line 2: expected"),
         ('{"pool": {}}\n{"query": "1", "doc": 3}\n', "line 2: expected"),
-        ('{"pool": {}}\n{"query": "1", "doc": "a", "rank": 3}\n', "line 2: a pair of a pool has query and doc"),
-        ('{"pool": {}}\n{"query": "1", "doc": "a"}\n{"query": "1", "doc": "a"}\n', "line 3: document 'a' stands twice"),
-        ('{"pool": {"documents": 2}}\n{"query": "1", "doc": "a"}\n', "the header tells of 2 documents, found 1"),
+        ('{"pool": {}}\n{"query": "1", "doc": "a", "rank": 3}\n', "line 2: a pair of a pool must have query and doc"),
+        ('{"pool": {}}\n{"query": "1", "doc": "a"}\n{"query": "1", "doc": "a"}\n', "line 3: document 'a' occurs twice"),
+        ('{"pool": {"documents": 2}}\n{"query": "1", "doc": "a"}\n', "expected 2 documents by the header, found 1"),
     ],
 )
 def test_what_is_no_pool_is_refused_with_its_line(text: str, message: str, tmp_path: Path) -> None:
@@ -89,6 +89,6 @@ def test_what_is_no_pool_is_refused_with_its_line(text: str, message: str, tmp_p
 
 
 def test_what_runs_have_of_a_pool_is_counted() -> None:
-    held, alone = make_pool(RUNS, depth=3).held()
+    held, alone = make_pool(RUNS, depth=3).count_contributions()
     # A d1 d2 d3, B d7 d2 d8, C d3 d10 d7; the pool has no more, but A holds d1 alone only to that depth
     assert held.tolist() == [3, 3, 3] and alone.tolist() == [1, 1, 1]

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from cranfield.io import as_qrels
-from cranfield.pooling.overview import survey
-from cranfield.pooling.run_similarity import Likeness
+from cranfield.pooling.overview import build_overview
+from cranfield.pooling.run_similarity import RunSimilarity
 from cranfield.reporting.pooling import as_json, as_text, curves_plot, dendrogram, dendrogram_plot
 from tests.pooling.pooled_example import QRELS, RUNS, as_run
 
 
-def alike(names: str, table: list[list[float]]) -> Likeness:
+def alike(names: str, table: list[list[float]]) -> RunSimilarity:
     rbo = np.array(table)
-    return Likeness(tuple(names), 10, rbo, rbo, np.ones(rbo.shape, dtype=np.int64))
+    return RunSimilarity(tuple(names), 10, rbo, rbo, np.ones(rbo.shape, dtype=np.int64))
 
 
 def test_branches_meet_where_runs_are_as_alike_as_that() -> None:
@@ -49,16 +49,16 @@ def test_equal_runs_have_a_tree_too() -> None:
 
 
 def test_the_tree_of_many_runs_is_shown_as_well_or_where_to_see_it() -> None:
-    many = survey({f"run{i}": as_run({"1": [f"d{i}", f"d{i + 1}", "x"]}) for i in range(40)})
+    many = build_overview({f"run{i}": as_run({"1": [f"d{i}", f"d{i + 1}", "x"]}) for i in range(40)})
     text = as_text(many, None, 200, styled=False)
     assert all(f"\nrun{i:<2} ─" in text for i in range(40))
-    same = survey({f"run{i}": as_run({"1": "xyz"}) for i in range(90)})  # each branch is one column further on
+    same = build_overview({f"run{i}": as_run({"1": "xyz"}) for i in range(90)})  # each branch is one column further on
     assert "The tree of 90 runs is wider than the terminal" in as_text(same, None, 80, styled=False)
     assert "--dendrogram FILE" in as_text(same, None, 80, styled=False) and "run7 " in as_text(same, None, 200, False)
 
 
 def test_text_and_json_have_no_gaps_whatever_is_asked() -> None:
-    found = survey(RUNS, ["mm"], replayed=as_qrels(QRELS), judged=as_qrels(QRELS), with_votes=True)
+    found = build_overview(RUNS, ["mm"], replayed=as_qrels(QRELS), judged=as_qrels(QRELS), with_votes=True)
     text = as_text(found, "pool.jsonl", 80, styled=False)
     assert text.startswith("pool.jsonl: nothing to judge.\n") and "NaN" not in text and "nan" not in text
     told = json.loads(as_json(found, "pool.jsonl"))
@@ -67,7 +67,7 @@ def test_text_and_json_have_no_gaps_whatever_is_asked() -> None:
 
 def test_odd_names_do_no_harm() -> None:
     odd = {"a\x1b[31m": as_run({"1": "xy"}), "b\udcff": as_run({"1": "yz"})}
-    found = survey(odd)
+    found = build_overview(odd)
     assert "\x1b" not in as_text(found, None, 80, styled=False)
     assert json.loads(as_json(found))["runs"][1]["name"] == "b\udcff"
 
@@ -82,7 +82,7 @@ def test_the_picture_of_the_tree_says_what_is_alike(near: float) -> None:
 
 
 def test_the_picture_of_curves_says_who_is_ahead() -> None:
-    found = survey(RUNS, ["mtf"], replayed=as_qrels(QRELS), with_pool=False)
+    found = build_overview(RUNS, ["mtf"], replayed=as_qrels(QRELS), with_pool=False)
     plot = curves_plot(found.curves)
     assert plot.title.startswith("With half of the judgments ") and "At half: " in plot.alt
     assert json.loads(plot.json())["title"]["text"]

@@ -10,7 +10,7 @@ import pytest
 from cranfield import read_qrels, read_run
 from cranfield.errors import CranfieldError
 from cranfield.pooling import replay
-from cranfield.pooling.replay import Curve, curve, curves
+from cranfield.pooling.replay import GainCurve, compare_strategies, compute_gain_curve
 from tests.pooling.pooled_example import QRELS, RUNS, replayed
 
 
@@ -30,7 +30,7 @@ def test_what_nobody_judged_is_left_out_or_counts_as_not_relevant() -> None:
 
 
 def test_curves_count_what_is_found() -> None:
-    found = curve("mtf", {"T": replayed("mtf")}, QRELS)
+    found = compute_gain_curve("mtf", {"T": replayed("mtf")}, QRELS)
     assert found.found.tolist() == [0, 1, 1, 1, 2, 3, 3, 4, 4, 5, 5, 5, 5] and found.judged.tolist() == list(range(13))
     assert found.share_at(4) == 2 / 5 and found.share_at(3.5) == pytest.approx(1.5 / 5)
     # trapezia of width 1 under the counts, as a share of 12 · 5
@@ -38,17 +38,17 @@ def test_curves_count_what_is_found() -> None:
 
 
 def test_a_topic_without_anything_relevant_has_a_curve_too() -> None:
-    flat = curve("depth", {"1": ("a", "b")}, {"1": {"a": 0, "b": 0}})
+    flat = compute_gain_curve("depth", {"1": ("a", "b")}, {"1": {"a": 0, "b": 0}})
     assert flat.mean_share(2) == 0 and flat.share_at(1) == 0
-    assert Curve("x", np.array([0]), np.array([0]), 3).mean_share(0) == 0
+    assert GainCurve("x", np.array([0]), np.array([0]), 3).mean_share(0) == 0
 
 
 def test_several_strategies_share_what_is_to_be_found() -> None:
-    found = curves(RUNS, QRELS, ["depth", "mm", "rrf"], depth=3, seed_depth=0)
+    found = compare_strategies(RUNS, QRELS, ["depth", "mm", "rrf"], depth=3, seed_depth=0)
     assert [one.strategy for one in found] == ["depth", "mm", "rrf"]
     assert {one.relevant for one in found} == {4}  # d4 is nowhere among the first three
-    with pytest.raises(CranfieldError, match="'memory' is a parameter of none of depth, rrf"):
-        curves(RUNS, QRELS, ["depth", "rrf"], memory=0)
+    with pytest.raises(CranfieldError, match="none of depth, rrf has a parameter 'memory'"):
+        compare_strategies(RUNS, QRELS, ["depth", "rrf"], memory=0)
 
 
 def test_what_cannot_be_replayed_is_a_clear_error() -> None:
@@ -73,7 +73,7 @@ MARGINS = {
 def test_guided_strategies_find_relevant_documents_faster_than_depth_order_on_real_runs(shared_data: Path) -> None:
     runs = [read_run(path) for path in sorted((shared_data / "dl19/runs").iterdir())]
     qrels = read_qrels(shared_data / "dl19/qrels.dl19-passage.txt")
-    by_depth, *guided = curves(runs, qrels, ["depth", *MARGINS], depth=100, rel=2)
+    by_depth, *guided = compare_strategies(runs, qrels, ["depth", *MARGINS], depth=100, rel=2)
     most = int(by_depth.judged[-1])
     areas = {one.strategy: one.mean_share(most) for one in guided}
     base = by_depth.mean_share(most)
@@ -86,5 +86,5 @@ def test_guided_strategies_find_relevant_documents_faster_than_depth_order_on_re
 @pytest.mark.parametrize("grades", [{"zz": 1}, {"b": -1}])
 def test_a_topic_whose_lists_hold_nothing_judged_adds_nothing_to_a_curve(grades: dict[str, int]) -> None:
     qrels = {"1": {"a": 1}, "2": grades}
-    found = curves({"x": {"1": {"a": 1.0}, "2": {"b": 1.0}}}, qrels, ["depth", "mm"])
+    found = compare_strategies({"x": {"1": {"a": 1.0}, "2": {"b": 1.0}}}, qrels, ["depth", "mm"])
     assert [(one.judged.tolist(), one.found.tolist(), one.relevant) for one in found] == [([0, 1], [0, 1], 1)] * 2

@@ -19,8 +19,15 @@ from cranfield.evaluation.scores import evaluate
 from cranfield.io import as_qrels, as_run, read_qrels, read_run
 from cranfield.joining import join_run
 from cranfield.pooling.contributions import PooledRuns
-from cranfield.pooling.reusability import LeftOut, leave_out
-from cranfield.pooling.subsampled_qrels import Reevaluation, _quick_t_tests, _t_tests, ranks, taus, verdicts
+from cranfield.pooling.reevaluation import (
+    Reevaluation,
+    _fast_t_tests,
+    _t_tests,
+    compare_all_pairs,
+    correlate_rankings,
+    ranks,
+)
+from cranfield.pooling.reusability import LeaveOutResult, leave_out
 from cranfield.stats.correlation import tau_ap
 from cranfield.stats.multiple import adjust
 from cranfield.stats.paired import t_test
@@ -79,7 +86,7 @@ def one_by_one(values: np.ndarray, alpha: float = 0.05) -> list[int]:
 
 
 def check_against_naive(
-    side: LeftOut,
+    side: LeaveOutResult,
     runs: Sequence[Run],
     full: Mapping[str, np.ndarray],
     told_apart: Mapping[str, list[int]],
@@ -192,10 +199,10 @@ def test_thinned_joins_serve_measures_that_look_at_the_qrels_themselves() -> Non
     for dropped in range(4):
         kept = np.ones(4, dtype=bool)
         kept[dropped] = False
-        part = again.qrels_with_only(kept)
+        part = again.subset_qrels(kept)
         scores = evaluate(part, run, measures)
         assert part.queries == ("1", "2")
-        found = again.with_only(kept)
+        found = again.evaluate_subset(kept)
         assert found.means[:, 0].tolist() == [scores.mean(label) for label in measures]
 
 
@@ -225,13 +232,13 @@ def test_one_run_alone_has_a_defined_answer() -> None:
 
 
 def test_runs_that_are_all_tied_have_no_tau_rather_than_nan() -> None:
-    assert taus(np.array([0.5, 0.5]), np.array([0.5, 0.5]), 1) == (None, None)
-    assert taus(np.array([0.5]), np.array([0.5]), 1) == (None, None)
+    assert correlate_rankings(np.array([0.5, 0.5]), np.array([0.5, 0.5]), 1) == (None, None)
+    assert correlate_rankings(np.array([0.5]), np.array([0.5]), 1) == (None, None)
 
 
 def test_where_less_is_better_ranks_and_losses_are_turned_round() -> None:
     assert ranks(np.array([3.0, 1.0, 2.0]), -1).tolist() == [3, 1, 2]
-    assert taus(np.array([3.0, 1.0, 2.0]), np.array([3.0, 1.0, 2.5]), -1) == (1.0, 1.0)
+    assert correlate_rankings(np.array([3.0, 1.0, 2.0]), np.array([3.0, 1.0, 2.5]), -1) == (1.0, 1.0)
 
 
 @examples(50)
@@ -243,7 +250,7 @@ def test_all_pairs_at_once_are_tested_as_one_by_one(seed: int, n: int, m: int) -
     tested = [t_test(values[i], values[j]) for i, j in pairs]
     p = adjust([one.pvalue for one in tested], "holm")
     expected = [int(np.sign(one.estimate)) if one_p <= 0.05 else 0 for one, one_p in zip(tested, p, strict=True)]
-    assert verdicts(values, 1).signs.tolist() == expected
+    assert compare_all_pairs(values, 1).signs.tolist() == expected
 
 
 @pytest.mark.parametrize("n", [2, 3, 50])
@@ -255,7 +262,7 @@ def test_tests_by_covariances_say_what_those_of_differences_say(n: int) -> None:
     values[5] = values[2] + 1e-9 * rng.random(n)  # a difference that variances cannot show
     values[6:8] = 0.0
     one, other = np.triu_indices(len(values), 1)
-    quick, exact = _quick_t_tests(values, one, other), _t_tests(values, one, other)
+    quick, exact = _fast_t_tests(values, one, other), _t_tests(values, one, other)
     for found, expected in zip(quick, exact, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-15)
     tested = [t_test(values[i], values[j]) for i, j in zip(one, other, strict=True)]
@@ -265,13 +272,13 @@ def test_tests_by_covariances_say_what_those_of_differences_say(n: int) -> None:
 def test_a_p_value_that_is_all_but_alpha_is_looked_at_with_care() -> None:
     values = np.random.default_rng(1).random((2, 30))
     p = t_test(values[0], values[1]).pvalue
-    assert verdicts(values, 1, alpha=p).significant == 1
-    assert verdicts(values, 1, alpha=p * (1 - 1e-12)).significant == 0
+    assert compare_all_pairs(values, 1, alpha=p).significant == 1
+    assert compare_all_pairs(values, 1, alpha=p * (1 - 1e-12)).significant == 0
 
 
 def test_a_measure_that_does_not_rank_runs_is_refused() -> None:
     pooled = PooledRuns.of({"1": {"a": 1}}, [{"1": {"a": 1.0}}])
-    with pytest.raises(Exception, match="Judged@10 does not say how good a run is"):
+    with pytest.raises(Exception, match="Judged@10 is not a quality measure"):
         leave_out(pooled, ["Judged@10"])
 
 
@@ -281,7 +288,7 @@ def test_the_summary_tells_who_loses_most_and_how_runs_would_be_ranked() -> None
     (standing,) = found.of_runs
     assert standing.worst.run == "A" and math.isclose(standing.worst.delta, -0.3055555556, abs_tol=1e-9)
     changes = [side.effects[0].changes[0] for side in found.runs]
-    tau, _ = taus(np.array([c.before for c in changes]), np.array([c.after for c in changes]), 1)
+    tau, _ = correlate_rankings(np.array([c.before for c in changes]), np.array([c.after for c in changes]), 1)
     assert standing.tau == tau
     assert [side.runs for side in found.groups] == [("A", "B"), ("C",)]
     assert found.groups[0].judgments == 3  # d1, d2 and d8: d3 and d7 are in C's list too

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import random
 from pathlib import Path
 
@@ -13,9 +14,10 @@ import pytest
 from cranfield import evaluate, read_qrels
 from cranfield.io import write_qrels
 from cranfield.pooling import make_pool
-from cranfield.pooling.sampling import Stratum, as_strata, drawn_number, sampled_qrels
-from tests.pooling.pooled_example import RUNS, T, as_run, asker
-from tests.soak import SOAK
+from cranfield.pooling.sampling import Stratum, build_sampled_qrels, count_draws, parse_strata
+from tests.pooling.pooled_example import RUNS, T, as_run, selector
+
+SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 
 
 def test_strata_are_by_the_best_rank_in_any_run() -> None:
@@ -30,20 +32,22 @@ def test_strata_are_by_the_best_rank_in_any_run() -> None:
 
 def test_rates_are_of_every_stratum_and_at_least_one_is_drawn() -> None:
     assert (
-        as_strata([(10, 1), (100, 0.1)]) == as_strata("10:1, 100:0.1") == (Stratum(1, 10, 1.0), Stratum(11, 100, 0.1))
+        parse_strata([(10, 1), (100, 0.1)])
+        == parse_strata("10:1, 100:0.1")
+        == (Stratum(1, 10, 1.0), Stratum(11, 100, 0.1))
     )
-    assert [drawn_number(n, 0.1) for n in (1, 9, 10, 11, 20, 30, 100)] == [1, 1, 1, 2, 2, 3, 10]
-    assert drawn_number(7, 1.0) == 7 and as_strata(as_strata("5:1")) == as_strata("5:1")
+    assert [count_draws(n, 0.1) for n in (1, 9, 10, 11, 20, 30, 100)] == [1, 1, 1, 2, 2, 3, 10]
+    assert count_draws(7, 1.0) == 7 and parse_strata(parse_strata("5:1")) == parse_strata("5:1")
 
 
 @pytest.mark.parametrize("strategy", ["uniform", "stratified"])
 def test_every_document_of_a_stratum_has_the_same_chance(strategy: str) -> None:
-    from cranfield.pooling import Setting
+    from cranfield.pooling import PoolingContext
 
     params: dict[str, object] = {"rate": 0.25} if strategy == "uniform" else {"strata": "6:0.25"}
     times = dict.fromkeys(T.ranks, 0)
     for seed in range(2000):
-        for doc in asker(strategy, T, Setting(seed=seed), **params).next({}, 12):
+        for doc in selector(strategy, T, PoolingContext(seed=seed), **params).next({}, 12):
             times[doc] += 1
     # 3 of 12 are drawn: 500 times each, with a standard deviation of √(2000 · ¼ · ¾) = 19
     assert sum(times.values()) == 6000 and max(abs(n - 500) for n in times.values()) < 4.5 * 19.4
@@ -78,13 +82,12 @@ def collection(
     topics: int, share: float = 0.25, skills: tuple[float, ...] = (0.1, 0.2, 0.3, 0.45)
 ) -> tuple[Runs, dict[str, dict[str, int]]]:
     """Systems of different quality on a pool of about a hundred documents, of which a share is relevant."""
-    chance = random.Random(5)
-    qrels = {str(t): {f"d{i}": int(chance.random() < share) for i in range(100)} for t in range(topics)}
+    rng = random.Random(5)
+    qrels = {str(t): {f"d{i}": int(rng.random() < share) for i in range(100)} for t in range(topics)}
     runs = {}
     for number, skill in enumerate(skills):
         ranked = {
-            t: sorted(grades, key=lambda doc: -(skill * grades[doc] + chance.random()))[:60]
-            for t, grades in qrels.items()
+            t: sorted(grades, key=lambda doc: -(skill * grades[doc] + rng.random()))[:60] for t, grades in qrels.items()
         }
         runs[f"s{number}"] = as_run(ranked)
     return runs, qrels
@@ -110,7 +113,6 @@ def simulated(runs: Runs, full: dict[str, dict[str, int]], strata: str, seeds: i
     ]
 
 
-@pytest.mark.soak("statistics")
 @pytest.mark.parametrize("strata", ["5:1,20:0.6,60:0.4", "10:1,60:0.5"])
 def test_estimates_from_stratified_samples_are_unbiased(strata: str) -> None:
     """The first ranks judged in whole, then half: no further off than the simulation's own error."""
@@ -140,7 +142,7 @@ def exact_mean(ranking: str, relevant: str, whole: str, drawn: int) -> tuple[flo
     values = []
     for sample in itertools.combinations(rest, drawn):
         graded = {doc: float(doc in relevant) for doc in (*whole, *sample)}
-        values.append(evaluate(sampled_qrels(strata, {"1": graded}), {"1": run}, ["xinfAP"]).mean("xinfAP"))
+        values.append(evaluate(build_sampled_qrels(strata, {"1": graded}), {"1": run}, ["xinfAP"]).mean("xinfAP"))
     truth = evaluate({"1": {doc: int(doc in relevant) for doc in ranking}}, {"1": run}, ["AP"]).mean("AP")
     return float(np.mean(values)), truth
 

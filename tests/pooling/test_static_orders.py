@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.fusion import fuse
-from cranfield.pooling import Lists, make_pool
-from cranfield.pooling.static_orders import depth_order
-from tests.pooling.pooled_example import RUNS, T, asker, replayed
+from cranfield.pooling import RankedLists, make_pool
+from cranfield.pooling.static_orders import order_by_depth
+from tests.pooling.pooled_example import RUNS, T, replayed, selector
 
 
 def test_depth_takes_the_best_rank_then_more_runs_then_the_id_as_text() -> None:
@@ -63,8 +63,8 @@ lists = st.lists(st.lists(st.sampled_from("abcdefgh"), unique=True, max_size=6),
 
 @given(lists, st.integers(1, 7))
 def test_depth_order_holds_every_document_down_to_the_depth_once_by_best_rank(own: list[list[str]], depth: int) -> None:
-    given_lists = Lists("1", tuple(map(str, range(len(own)))), tuple(map(tuple, own)))
-    order = depth_order(given_lists, depth)
+    given_lists = RankedLists("1", tuple(map(str, range(len(own)))), tuple(map(tuple, own)))
+    order = order_by_depth(given_lists, depth)
     assert set(order) == {doc for docs in own for doc in docs[:depth]} and len(set(order)) == len(order)
     best = [min(docs.index(doc) for docs in own if doc in docs) for doc in order]
     assert best == sorted(best)
@@ -72,8 +72,8 @@ def test_depth_order_holds_every_document_down_to_the_depth_once_by_best_rank(ow
 
 @given(lists, st.sampled_from(["depth", "mnz", "borda", "rrf", "rbp"]))
 def test_every_order_holds_every_document_once(own: list[list[str]], strategy: str) -> None:
-    given_lists = Lists("1", tuple(map(str, range(len(own)))), tuple(map(tuple, own)))
-    order = list(asker(strategy, given_lists).replay(lambda _: 0.0))
+    given_lists = RankedLists("1", tuple(map(str, range(len(own)))), tuple(map(tuple, own)))
+    order = list(selector(strategy, given_lists).replay(lambda _: 0.0))
     assert sorted(order) == sorted(given_lists.ranks)
 
 

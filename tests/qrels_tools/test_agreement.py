@@ -12,7 +12,7 @@ import pytest
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.scores import evaluate
 from cranfield.io import read_qrels
-from cranfield.pooling.subsampled_qrels import Flips, Verdicts
+from cranfield.pooling.reevaluation import Flips, PairwiseSignificance
 from cranfield.qrels_tools.agreement import Agreement, Design, agree
 from cranfield.qrels_tools.assessors import Assessor
 from cranfield.reporting import agreement as report
@@ -191,7 +191,7 @@ def test_flipped_means_lost_gained_or_reversed_as_in_a_pool_report() -> None:
         ranking = found.standings.rankings[0]
         alone = ("first only", "second only")
         signs = [np.array([int(p.verdict in (one, "same")) for p in ranking.pairs]) for one in alone]
-        same_as = Flips.between(Verdicts(signs[0]), Verdicts(signs[1]))
+        same_as = Flips.between(PairwiseSignificance(signs[0]), PairwiseSignificance(signs[1]))
         lone = ranking.counts["first only"], ranking.counts["second only"]
         assert sorted(lone)[0] == 0 < sorted(lone)[1] and (same_as.lost, same_as.gained) == lone
         assert len(ranking.flipped) == same_as.flipped

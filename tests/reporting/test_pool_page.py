@@ -15,7 +15,7 @@ import pytest
 from cranfield.evaluation.scores import evaluate
 from cranfield.io import as_run
 from cranfield.pooling.diagnosis import Diagnosis, diagnose
-from cranfield.pooling.recall import recall_estimate
+from cranfield.pooling.recall import estimate_recall
 from cranfield.reporting import recall as recall_report
 from cranfield.reporting.plots.pool_curves import budget_curves, new_relevant, relevant_found
 from cranfield.reporting.plots.pool_runs import contributions, left_out, overlap
@@ -66,7 +66,7 @@ def test_an_odd_pool_has_defined_answers_everywhere(kind: str, depth: int | None
     page = make_pool_page(diagnosis).html
     body = page[page.index("<main") : page.index('<script type="application/json"')]
     texts = [pool_report_text(diagnosis, 80, False), body]
-    found = recall_estimate(qrels, diagnosis.pooled, docs=50)
+    found = estimate_recall(qrels, diagnosis.pooled, docs=50)
     json.loads(recall_report.as_json(found), parse_constant=lambda word: pytest.fail(f"{word} in the JSON"))
     texts.append(recall_report.as_text(found, 80, False, by_topic=True))
     for text in texts:
@@ -143,7 +143,7 @@ def test_many_runs_and_topics_make_a_page_that_is_not_too_large() -> None:
         for i in range(45)
     ]
     diagnosis = diagnose(qrels, runs, ["nDCG@10"], depth=5, strategies=["depth"])
-    assert not diagnosis.bounds and any("Bounds were not worked out" in note for note in diagnosis.notes)
+    assert not diagnosis.bounds and any("Bounds were not computed" in note for note in diagnosis.notes)
     if find_spec("vl_convert") is not None:
         assert len(make_pool_page(diagnosis).html) < 3_000_000
 

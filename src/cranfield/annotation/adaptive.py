@@ -23,14 +23,14 @@ def askers_of(
     runs: Any, strategy: str, depth: int = 100, seed: int = 1, rel: float = 1.0, **params: Any
 ) -> dict[str, Asking]:
     """What a strategy of `cranfield pool` asks for each topic of some runs. It knows ranks, and must stay with us."""
-    from cranfield.pooling import STRATEGIES, Setting, named_runs, ranked_lists, strategy_of
+    from cranfield.pooling import STRATEGIES, PoolingContext, as_sorted_runs, collect_ranked_lists, find_strategy
 
-    chosen, setting = strategy_of(strategy), Setting(seed=seed, rel=rel)
+    chosen, setting = find_strategy(strategy), PoolingContext(seed=seed, rel=rel)
     if chosen.needs:
         known = ", ".join(one.name for one in STRATEGIES.values() if one.kind == "adaptive" and not one.needs)
         raise InputError(f"{chosen.name} needs more than runs; while documents are judged, a pool grows by {known}.")
-    lists = ranked_lists(named_runs(runs), depth)
-    return {query: chosen.asker(own, setting, params) for query, own in lists.items()}
+    lists = collect_ranked_lists(as_sorted_runs(runs), depth)
+    return {query: chosen.selector(own, setting, params) for query, own in lists.items()}
 
 
 def feeder(

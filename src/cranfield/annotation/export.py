@@ -268,7 +268,7 @@ def _qrels(topics: Sequence[str], grades: Mapping[str, Mapping[str, float]], nam
 
 def _sampled(sample: Qrels, grades: Mapping[str, Mapping[str, float]], notes: list[str]) -> Qrels:
     """The form of a sample, filled in."""
-    from cranfield.pooling import sampled_qrels
+    from cranfield.pooling import build_sampled_qrels
 
     if "stratum" not in sample.extra:
         raise InputError(f"{sample.name}: expected qrels with five columns: query iter doc stratum grade.")
@@ -281,7 +281,7 @@ def _sampled(sample: Qrels, grades: Mapping[str, Mapping[str, float]], notes: li
             f"{pluralize(outside, 'judged document')} not in the sample (found by search, say), and not in the output: "
             "an estimate from the sample must not count it."
         )
-    return sampled_qrels(strata, grades)
+    return build_sampled_qrels(strata, grades)
 
 
 def _notes(

@@ -142,11 +142,11 @@ def fed_by(
 ) -> tuple[Callable[[str], int], list[str]]:
     """What feeds a pool out of runs, and all documents that it may come to; the topics of an empty pool are these."""
     from cranfield.annotation import growing
-    from cranfield.pooling import named_runs, ranked_lists, read_runs
+    from cranfield.pooling import as_sorted_runs, collect_ranked_lists, read_runs
 
     runs = list(progress(read_runs(files), len(files), "reading runs"))
     feed = growing(log, runs, wanted.strategy, wanted.depth, wanted.budget, wanted.batch, log.settings.seed, topics)
-    lists, judged = ranked_lists(named_runs(runs), wanted.depth), set(log.topics())
+    lists, judged = collect_ranked_lists(as_sorted_runs(runs), wanted.depth), set(log.topics())
     return feed, [doc for query, own in lists.items() if query in judged for doc in own.ranks]
 
 

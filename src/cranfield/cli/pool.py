@@ -11,10 +11,10 @@ import click
 from cranfield.base import QRELS_FORMATS, RUN_FORMATS
 from cranfield.cli.options import echo, grade_words_option, on_terminal, progress, width
 from cranfield.errors import CranfieldError, InputError
-from cranfield.pooling import STRATEGIES, strategy_of
+from cranfield.pooling import STRATEGIES, find_strategy
 
 if TYPE_CHECKING:
-    from cranfield.pooling import Survey
+    from cranfield.pooling import PoolOverview
 
 _KINDS = {
     "order": "Strategies, best first (with --budget or --total; all alike without):",
@@ -112,7 +112,7 @@ def command(
       cranfield pool --complete new.run --depth 10 --judged qrels.txt -o missing.jsonl
     """
     from cranfield.io import read_qrels
-    from cranfield.pooling import provenance_path, read_runs, require_apart, survey
+    from cranfield.pooling import build_overview, provenance_path, read_runs, refuse_overwriting_inputs
 
     if [*runs, *complete, judged, replay].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
@@ -120,10 +120,10 @@ def command(
     _require_pictures(curve, dendrogram, replay, complete or runs)
     beside = provenance_path(output) if output is not None and provenance is None else provenance
     texts = (given[name] for name in ("documents", "topics"))
-    require_apart((output, beside, sample, curve, dendrogram), (*runs, *complete, judged, replay, *texts))
+    refuse_overwriting_inputs((output, beside, sample, curve, dendrogram), (*runs, *complete, judged, replay, *texts))
     qrels = partial(read_qrels, format=qrels_format, on_duplicate=on_duplicate, grade_words=grade_words)
     files = [*(complete or runs)]
-    found = survey(
+    found = build_overview(
         list(progress(read_runs(files, run_format, on_duplicate, jobs), len(files), "reading")),
         strategies or ("depth",),
         depth,
@@ -154,7 +154,7 @@ def _require(
     if not runs and not complete:
         raise click.UsageError("name the runs to pool: cranfield pool RUN... -o POOL.")
     for name in strategies:
-        strategy_of(name)
+        find_strategy(name)
     if len(strategies) > 1 and (replay is None or output is not None):
         raise click.UsageError("a pool has one strategy; several are for --replay QRELS without -o.")
     if complete and list(strategies) not in ([], ["depth"]):
@@ -221,7 +221,7 @@ def _watched(quiet: bool) -> dict[str, Any]:
     return {} if quiet else {"progress": lambda queries, total: progress(queries, total, "pooling")}
 
 
-def _write(found: Survey, output: str, provenance: str | None, sample: str | None) -> None:
+def _write(found: PoolOverview, output: str, provenance: str | None, sample: str | None) -> None:
     from cranfield.io import write_qrels
     from cranfield.pooling import write_pool
 
@@ -234,12 +234,12 @@ def _write(found: Survey, output: str, provenance: str | None, sample: str | Non
     write_pool(found.pool, output, provenance)
 
 
-def _pictures(found: Survey, curve: str | None, dendrogram: str | None) -> list[tuple[Any, str]]:
+def _pictures(found: PoolOverview, curve: str | None, dendrogram: str | None) -> list[tuple[Any, str]]:
     from cranfield.reporting import curves_plot, dendrogram_plot
 
     pictures = [(curves_plot(found.curves), curve)] if curve is not None else []
-    if dendrogram is not None and found.alike is not None:
-        pictures.append((dendrogram_plot(found.alike), dendrogram))
+    if dendrogram is not None and found.similarity is not None:
+        pictures.append((dendrogram_plot(found.similarity), dendrogram))
     return pictures
 
 
@@ -249,14 +249,14 @@ def _unused(
     """What was named for nothing."""
     if runs and complete:
         yield "The runs beside --complete add nothing: only what it names is completed."
-    chosen = {strategy_of(name).name for name in strategies}
+    chosen = {find_strategy(name).name for name in strategies}
     for option, users in (("documents", ["autotar"]), ("index", ["expansion"]), ("topics", ["autotar", "expansion"])):
         if given[option] is not None and not chosen.intersection(users):
             looks = "looks" if len(users) == 1 else "look"
             yield f"--{option} changes nothing: only {' and '.join(users)} {looks} at it."
 
 
-def _tell(found: Survey, output: str | None, format_: str) -> None:
+def _tell(found: PoolOverview, output: str | None, format_: str) -> None:
     """Tell of the pool: where that is on standard output itself, on standard error."""
     from cranfield.reporting import pooling as report
 

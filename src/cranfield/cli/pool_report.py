@@ -115,20 +115,20 @@ def command(
       cranfield pool-report qrels.txt *.run --depth 10 --group-by '^[^_]+' -m AP --format json
     """
     from cranfield.io import read_run
-    from cranfield.pooling import MEASURES, diagnose, require_apart
+    from cranfield.pooling import DEFAULT_MEASURES, diagnose, refuse_overwriting_inputs
     from cranfield.reporting import require_pictures
 
     if [qrels, *runs, groups].count("-") > 1:
         raise InputError("'-' is named twice, but there is only one standard input.")
     if output is not None:
-        require_apart([output], [qrels, *runs, groups])
+        refuse_overwriting_inputs([output], [qrels, *runs, groups])
         require_pictures()
     judgments = judgments_of(qrels, qrels_format, grade_words, on_duplicate)
     read = (read_run(run, run_format, on_duplicate=on_duplicate) for run in runs)
     diagnosis = diagnose(
         judgments,
         list(read if quiet else progress(read, len(runs), "reading")),
-        split_measures(measures) or MEASURES,
+        split_measures(measures) or DEFAULT_MEASURES,
         groups=given_groups(groups, group_by),
         strategies=strategies or None,
         seed=seed,

@@ -79,7 +79,7 @@ def command(
       cranfield recall-estimate qrels.txt *.run --group-by '^(bm25|dense)' --sample sample.qrels --docs 100000
     """
     from cranfield.io import read_run
-    from cranfield.pooling import PooledRuns, recall_estimate
+    from cranfield.pooling import PooledRuns, estimate_recall
     from cranfield.reporting import recall
 
     if [qrels, *runs, sample, external, groups].count("-") > 1:
@@ -92,7 +92,7 @@ def command(
     if runs:
         read = [read_run(run, run_format, on_duplicate=on_duplicate) for run in runs]
         pooled = PooledRuns.of(judgments, read, depth=depth, groups=given_groups(groups, group_by), rel=rel)
-    found = recall_estimate(judgments, pooled, sample=others[0], external=others[1], rel=rel, **options)
+    found = estimate_recall(judgments, pooled, sample=others[0], external=others[1], rel=rel, **options)
     if format_ == "json":
         echo(recall.as_json(found))
     else:

@@ -1,4 +1,4 @@
-"""Who found what: the pool of some runs as numbers, and what each run, group and topic has in it."""
+"""The pool of some runs as arrays, and what each run, group and topic contributes to it."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from cranfield.errors import CranfieldError
 from cranfield.evaluation import distinct_names
 from cranfield.io import as_qrels, as_run
 from cranfield.joining import JudgedRun, join_run
-from cranfield.pooling.groups import grouped
-from cranfield.pooling.lists import first_documents
+from cranfield.pooling.groups import assign_groups
+from cranfield.pooling.ranked_lists import rank_documents
 
-UNKNOWN_DEPTH = 10  # of a pool whose depth can neither be told nor inferred
-DEPTHS = (5, 10, 20, 50, 100, 1000)  # at which the share of judged documents is told
+UNKNOWN_DEPTH = 10  # assumed if the depth is neither given nor can be inferred
+JUDGED_DEPTHS = (5, 10, 20, 50, 100, 1000)  # at which the share of judged documents is reported
 MANY = 1 / 3  # a topic with a larger share of relevant documents has too many (Voorhees, CIKM 2018)
 
 
 class PooledRuns(Record, eq=False):
-    """Judgments and the runs pooled for them: every document of a topic has a number.
+    """Judgments and the runs pooled for them, with a number for every document of a topic.
 
-    The judged documents come first, in the order of the qrels; after them those that the runs have within the depth
-    and nobody judged. `lists[r]` has the documents of run r within the depth, by topic and rank, `ranks[r]` their
-    ranks. A negative grade is no judgment: such a document has the grade NaN, as one that the qrels do not name.
+    The judged documents come first, in the order of the qrels; then the unjudged documents that runs have within the
+    depth. `lists[r]` has the documents of run r within the depth, by topic and rank, `ranks[r]` their ranks. A negative
+    grade is not a judgment: such a document has the grade NaN, like one that is not in the qrels.
     """
 
     qrels: Qrels
-    runs: tuple[Run, ...]  # with names that tell them apart
+    runs: tuple[Run, ...]  # with distinct names
     joins: tuple[JudgedRun, ...]
     groups: tuple[str, ...]  # of each run
     depth: int
     depth_is: str  # how the depth is known, in words
-    pooled: tuple[bool, ...]  # whether each run is taken for one of those that were pooled
+    pooled: tuple[bool, ...]  # whether each run appears to have been pooled
     rel: float
     topic: Ints  # of each document
     grade: Floats
@@ -54,27 +54,27 @@ class PooledRuns(Record, eq=False):
         groups: Mapping[str, str] | str | None = None,
         rel: float = 1,
     ) -> PooledRuns:
-        """Number the documents of some runs down to a depth, or as deep as all of them are judged.
+        """Number the documents of some runs down to a depth; by default, as deep as all of them are judged.
 
         >>> pooled = PooledRuns.of({"q": {"a": 1, "b": 0}}, [{"q": {"a": 2.0, "b": 1.0, "c": 0.5}}])
         >>> pooled.depth, pooled.depth_is
-        (2, 'inferred: down to rank 2 everything that the runs retrieved is judged')
+        (2, 'inferred: everything the runs retrieved down to rank 2 is judged')
         """
         judgments = as_qrels(qrels)
-        known = _named([as_run(run) for run in runs])
-        if not known:
+        named = _named([as_run(run) for run in runs])
+        if not named:
             raise CranfieldError("there are no runs: name at least one.")
         if depth is not None and depth < 1:
             raise CranfieldError(f"depth {depth}: expected a whole number of at least 1.")
-        joins = tuple(join_run(judgments, run) for run in known)
+        joins = tuple(join_run(judgments, run) for run in named)
 
         def first(r: int, query: str, depth: int) -> Sequence[str]:
-            return first_documents(known[r], known[r].position[query], depth)
+            return rank_documents(named[r], named[r].position[query], depth)
 
-        return cls.of_joins(judgments, known, joins, first, depth=depth, groups=groups, rel=rel)
+        return cls.from_joins(judgments, named, joins, first, depth=depth, groups=groups, rel=rel)
 
     @classmethod
-    def of_joins(
+    def from_joins(
         cls,
         qrels: Qrels,
         runs: Sequence[Run],
@@ -87,18 +87,17 @@ class PooledRuns(Record, eq=False):
         rel: float = 1,
         watch: Any = None,
     ) -> PooledRuns:
-        """The same of runs that are joined already, of which nothing but the names is looked at.
+        """The same for runs that are joined already; of the runs themselves only the names are used.
 
-        `first` gives the first documents of a run, told by its place, for a query, down to a depth; it is called where
-        some of them are not among the hits. `judged` is the `judged_depth` of each join, if that is known; `watch`
-        is called as by `leave_out`.
+        `first(run, query, depth)` returns the first documents of a run, given by number. It is called where some of
+        them are unjudged. `judged` is the `find_judged_depth` of each join, if known. `watch` is as in `leave_out`.
         """
-        full = [judged_depth(join) for join in joins] if judged is None else judged
-        at, how, pooled = (depth, "given", (True,) * len(joins)) if depth is not None else _inferred(joins, full)
-        numbers = _Numbers(qrels)
+        full = [find_judged_depth(join) for join in joins] if judged is None else judged
+        at, how, pooled = (depth, "given", (True,) * len(joins)) if depth is not None else _infer_depth(joins, full)
+        numbers = _DocumentNumbers(qrels)
         places = range(len(joins))
         parts = [
-            numbers.of(joins[r], at, partial(first, r))
+            numbers.number_run(joins[r], at, partial(first, r))
             for r in (places if watch is None else watch(places, len(joins), "runs pooled"))
         ]
         topic, grade = numbers.columns()
@@ -106,7 +105,7 @@ class PooledRuns(Record, eq=False):
             qrels=qrels,
             runs=tuple(runs),
             joins=tuple(joins),
-            groups=grouped([run.name for run in runs], groups),
+            groups=assign_groups([run.name for run in runs], groups),
             depth=at,
             depth_is=how,
             pooled=pooled,
@@ -137,11 +136,11 @@ class PooledRuns(Record, eq=False):
 
     @property
     def in_qrels(self) -> int:
-        """How many documents the qrels name, with a grade or as pooled only: those with the first numbers."""
+        """How many documents the qrels have, judged or not. They have the first numbers."""
         return int(self.qrels.starts_of_ideal[-1])
 
     def contributed(self, r: int) -> Ints:
-        """The documents that run r has in the pool; none if it was not pooled."""
+        """The documents that run r contributes to the pool; none if it was not pooled."""
         return self.lists[r] if self.pooled[r] else self.lists[r][:0]
 
     @cached_property
@@ -155,7 +154,7 @@ class PooledRuns(Record, eq=False):
 
     @cached_property
     def best_rank(self) -> Ints:
-        """The best rank of each document in any pooled run; beyond all ranks where none has it within the depth."""
+        """The best rank of each document in any pooled run; the largest integer if none has it within the depth."""
         best = np.full(len(self.grade), np.iinfo(np.int64).max)
         for r, is_pooled in enumerate(self.pooled):
             if is_pooled:
@@ -164,27 +163,27 @@ class PooledRuns(Record, eq=False):
 
     @cached_property
     def members(self) -> dict[str, tuple[int, ...]]:
-        """The runs of each group, in the order in which groups come up."""
-        found: dict[str, list[int]] = {}
+        """The runs of each group, in the order in which groups occur."""
+        members: dict[str, list[int]] = {}
         for r, group in enumerate(self.groups):
-            found.setdefault(group, []).append(r)
-        return {group: tuple(at) for group, at in found.items()}
+            members.setdefault(group, []).append(r)
+        return {group: tuple(at) for group, at in members.items()}
 
     @property
     def has_groups(self) -> bool:
-        """Whether some runs belong together."""
+        """Whether any group has several runs."""
         return len(self.members) < len(self.runs)
 
     @cached_property
     def group_docs(self) -> dict[str, Ints]:
-        """The documents that each group has in the pool, each once."""
+        """The documents that each group contributes to the pool, without duplicates."""
         return {
             group: np.unique(np.concatenate([self.contributed(r) for r in at])) for group, at in self.members.items()
         }
 
     @cached_property
     def groups_with(self) -> Ints:
-        """How many groups have each document in the pool."""
+        """How many groups contribute each document."""
         return _counts(self.group_docs.values(), len(self.grade))
 
     def unique_to_run(self, r: int) -> Ints:
@@ -203,58 +202,57 @@ class PooledRuns(Record, eq=False):
 # Depth
 
 
-def judged_depth(join: JudgedRun) -> int | None:
-    """Down to which rank everything that a run retrieved is judged, whatever the topic; None if everything is.
+def find_judged_depth(join: JudgedRun) -> int | None:
+    """The rank down to which everything a run retrieved is judged, for all topics; None if everything is judged.
 
     >>> qrels, run = as_qrels({"q": {"a": 1, "b": 0}}), as_run({"q": {"a": 3.0, "b": 2.0, "c": 1.0}})
-    >>> judged_depth(join_run(qrels, run))
+    >>> find_judged_depth(join_run(qrels, run))
     2
     """
     known = join.grade >= 0
-    # as long as every rank is judged, a hit is the how-manieth its rank says
+    # as long as every rank is judged, the n-th hit has rank n
     unbroken = join.total((known & (join.running(known) == join.rank)).astype(np.float64)).astype(np.int64)
     short = unbroken < join.retrieved
     return int(unbroken[short].min()) if short.any() else None
 
 
-def _inferred(joins: Sequence[JudgedRun], full: Sequence[int | None]) -> tuple[int, str, tuple[bool, ...]]:
-    """The depth down to which all pooled runs are judged.
+def _infer_depth(joins: Sequence[JudgedRun], full: Sequence[int | None]) -> tuple[int, str, tuple[bool, ...]]:
+    """The depth down to which all pooled runs are judged, how it is known, and which runs were pooled.
 
-    Not pooled are runs with an unjudged first document, and those judged less than half as deep as runs commonly are:
-    what they have was found by others.
+    Runs with an unjudged first document, and runs judged less than half as deep as the median run, were not pooled:
+    their judged documents come from other runs.
     """
     longest = [max(1, int(join.retrieved.max(initial=0))) for join in joins]
     depths = [own if depth is None else depth for own, depth in zip(longest, full, strict=True)]
     common = sorted(depth for depth in depths if depth)
     if not common:
         at = min(UNKNOWN_DEPTH, max(longest))
-        how = f"taken as {at}, since no run has all of its first documents judged; --depth gives another"
+        how = f"assumed to be {at}, since no run has all of its first documents judged; --depth sets another"
         return at, how, (True,) * len(joins)
     least = common[len(common) // 2] / 2
     pooled = tuple(depth is None or depth >= least for depth in full)
-    # a run that is judged to its end would have been judged further
+    # a run that is judged to its end may have been judged further
     ends = [depth for depth in full if depth is not None and depth >= least]
     at = min(ends) if ends else max(own for own, is_pooled in zip(longest, pooled, strict=True) if is_pooled)
-    where = f"down to rank {at:,} " if ends else "wholly, as "
-    return at, f"inferred: {where}everything that the runs retrieved is judged", pooled
+    where = f" down to rank {at:,}" if ends else ""
+    return at, f"inferred: everything the runs retrieved{where} is judged", pooled
 
 
 def _notes(qrels: Qrels, runs: Sequence[Run], joins: Sequence[JudgedRun], pooled: Sequence[bool]) -> Iterable[str]:
-    left = [run.name for run, is_pooled in zip(runs, pooled, strict=True) if not is_pooled]
-    if left:
-        which = join_names(left)
-        yield f"Not taken for pooled, being judged less deep than others (--depth takes all for pooled): {which}."
+    not_pooled = [run.name for run, is_pooled in zip(runs, pooled, strict=True) if not is_pooled]
+    if not_pooled:
+        yield f"Not pooled, as judged less deeply (--depth treats all runs as pooled): {join_names(not_pooled)}."
     for run, join in zip(runs, joins, strict=True):
         missing = [query for query, gone in zip(join.queries, join.missing.tolist(), strict=True) if gone]
         if missing:
             n = pluralize(len(missing), "topic")
-            yield f"{run.name} has nothing for {n} with judgments, which count as 0 ({join_names(missing)})."
+            yield f"{run.name} has no documents for {n} with judgments, which count as 0 ({join_names(missing)})."
     unjudged = max(join.only_in_run for join in joins)
     if unjudged:
-        yield f"Queries of the runs without judgments are left out, up to {unjudged:,} of a run."
+        yield f"Queries without judgments are left out, up to {unjudged:,} of a run."
     if qrels.merged:
         what = pluralize(qrels.merged, "document")
-        yield f"{what} judged for several subtopics or groups: the highest grade tells whether it is relevant."
+        yield f"{what} judged for several subtopics or groups: the highest grade counts."
 
 
 def _named(runs: Sequence[Run]) -> tuple[Run, ...]:
@@ -263,16 +261,16 @@ def _named(runs: Sequence[Run]) -> tuple[Run, ...]:
     return tuple(run.renamed(name) for run, name in zip(runs, names, strict=True))
 
 
-class _Numbers:
-    """Numbers of documents, topic by topic: judged ones as they stand in the qrels, then others as they come up."""
+class _DocumentNumbers:
+    """Numbers for documents, topic by topic: judged ones in the order of the qrels, then others as they occur."""
 
     def __init__(self, qrels: Qrels) -> None:
         self.qrels = qrels
-        self.known: dict[int, dict[str, int]] = {}  # by topic, where documents had to be looked up
+        self.known: dict[int, dict[str, int]] = {}  # by topic, where documents have been looked up
         self.next = int(qrels.starts_of_ideal[-1])
         self.others: list[int] = []  # the topic of each document that is not in the qrels
 
-    def of(self, join: JudgedRun, depth: int, first: Callable[[str, int], Sequence[str]]) -> tuple[Ints, Ints]:
+    def number_run(self, join: JudgedRun, depth: int, first: Callable[[str, int], Sequence[str]]) -> tuple[Ints, Ints]:
         """The numbers and ranks of a run's documents down to a depth."""
         sizes = np.minimum(join.retrieved, depth)
         starts = np.cumsum(sizes) - sizes
@@ -318,11 +316,11 @@ def _counts(parts: Iterable[Ints], n: int) -> Ints:
     return total
 
 
-# What each has
+# Contributions
 
 
 class Contribution(Record):
-    """What a run or a group brought into the pool."""
+    """What a run or a group contributed to the pool."""
 
     name: str
     runs: tuple[str, ...]
@@ -350,16 +348,16 @@ class Contribution(Record):
         )
 
 
-def contributions_of_runs(pooled: PooledRuns) -> tuple[Contribution, ...]:
-    """What each run brought into the pool, and what only it did."""
+def count_run_contributions(pooled: PooledRuns) -> tuple[Contribution, ...]:
+    """What each run contributed to the pool, and what only it contributed."""
     return tuple(
         Contribution.of(name, (name,), pooled, pooled.contributed(r), pooled.unique_to_run(r))
         for r, name in enumerate(pooled.names)
     )
 
 
-def contributions_of_groups(pooled: PooledRuns) -> tuple[Contribution, ...]:
-    """What each group brought into the pool, and what only it did."""
+def count_group_contributions(pooled: PooledRuns) -> tuple[Contribution, ...]:
+    """What each group contributed to the pool, and what only it contributed."""
     return tuple(
         Contribution.of(
             group,
@@ -379,13 +377,13 @@ class TopicPool(Record):
     pooled: int
     pooled_unjudged: int
     judged: int
-    outside: int  # judged, though no pooled run has it within the depth
+    outside: int  # judged, but in no pooled run within the depth
     relevant: int
     grades: Mapping[float, int]
 
     @property
     def share(self) -> float:
-        """Of the judged documents, how many are relevant; 0 where none is judged."""
+        """The share of relevant documents among the judged ones; 0 without judgments."""
         return self.relevant / self.judged if self.judged else 0.0
 
     @property
@@ -394,12 +392,12 @@ class TopicPool(Record):
 
     @property
     def has_many(self) -> bool:
-        """More than a third: there may well be more that nobody has found."""
+        """More than a third: there may well be more that have not been found."""
         return self.share > MANY
 
 
-def topic_pools(pooled: PooledRuns) -> tuple[TopicPool, ...]:
-    """The pool of each topic: how large, how much of it judged, how much relevant, with what grades."""
+def summarize_topics(pooled: PooledRuns) -> tuple[TopicPool, ...]:
+    """Count the documents of each topic's pool: pooled, judged, relevant, and by grade."""
     n = len(pooled.queries)
 
     def per_topic(flags: Bools) -> list[int]:
@@ -425,10 +423,10 @@ def topic_pools(pooled: PooledRuns) -> tuple[TopicPool, ...]:
     )
 
 
-def overlaps(pooled: PooledRuns) -> Floats:
-    """How alike the lists of any two runs are down to the depth: the share of documents of either that both have.
+def compute_overlaps(pooled: PooledRuns) -> Floats:
+    """The Jaccard index of the lists of each pair of runs down to the depth.
 
-    The Jaccard index, as a mean over the topics for which at least one of both retrieved something.
+    This is a mean over the topics for which at least one of the two retrieved something.
     """
     n, m = len(pooled.queries), len(pooled.runs)
     total, topics = np.zeros((m, m)), np.zeros((m, m))
@@ -449,17 +447,19 @@ def overlaps(pooled: PooledRuns) -> Floats:
     return np.divide(total, topics, out=np.zeros_like(total), where=topics > 0)
 
 
-def judged_shares(pooled: PooledRuns, depths: Sequence[int] | None = None) -> dict[int, tuple[float | None, ...]]:
-    """judged@k of each run: the share of its first k documents that has a judgment, over all topics together.
+def compute_judged_shares(
+    pooled: PooledRuns, depths: Sequence[int] | None = None
+) -> dict[int, tuple[float | None, ...]]:
+    """judged@k of each run: the share of judged documents among its first k, over all topics together.
 
-    A run that retrieved nothing has none.
+    It is None for a run that retrieved nothing.
     """
     longest = max(int(join.retrieved.max(initial=0)) for join in pooled.joins)
-    ks = depths or sorted({k for k in DEPTHS if k <= longest} | {min(pooled.depth, longest)} - {0})
+    ks = depths or sorted({k for k in JUDGED_DEPTHS if k <= longest} | {min(pooled.depth, longest)} - {0})
     return {k: tuple(_judged_share(join, k) for join in pooled.joins) for k in ks}
 
 
 def _judged_share(join: JudgedRun, k: int) -> float | None:
-    shown = int(np.minimum(join.retrieved, k).sum())
-    seen = int(np.count_nonzero((join.grade >= 0) & (join.rank <= k)))
-    return seen / shown if shown else None
+    retrieved = int(np.minimum(join.retrieved, k).sum())
+    judged = int(np.count_nonzero((join.grade >= 0) & (join.rank <= k)))
+    return judged / retrieved if retrieved else None

@@ -1,4 +1,4 @@
-"""Everything there is to say of a pool and its judgments, in one value."""
+"""A complete diagnosis of a pool and its judgments."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ import numpy as np
 from cranfield.base import Record
 from cranfield.data import Floats, Ints
 from cranfield.evaluation import Evaluator
-from cranfield.pooling.budgets import Budgets, budgets
+from cranfield.pooling.budgets import BudgetCurves, replay_budgets
 from cranfield.pooling.contributions import (
     Contribution,
     PooledRuns,
     TopicPool,
-    contributions_of_groups,
-    contributions_of_runs,
-    judged_shares,
-    overlaps,
-    topic_pools,
+    compute_judged_shares,
+    compute_overlaps,
+    count_group_contributions,
+    count_run_contributions,
+    summarize_topics,
 )
 from cranfield.pooling.estimators import PowerLaw, power_law
-from cranfield.pooling.recall import new_by_depth
+from cranfield.pooling.recall import count_new_relevant
 from cranfield.pooling.reusability import Reusability, leave_out
 
-MEASURES = ("nDCG@10", "AP")
-BOUNDED = 10_000  # values of topics whose bounds are looked for: more would take minutes
+DEFAULT_MEASURES = ("nDCG@10", "AP")
+MAX_BOUNDED = 10_000  # scores to compute bounds for by default; more would take minutes
 
 
-class Bound(Record):
-    """How low and how high unjudged documents could make a run's mean; if outer, it may not reach that far."""
+class ScoreBound(Record):
+    """How low and how high unjudged documents could make a run's mean; outer bounds may not be reached."""
 
     run: str
     measure: str
@@ -41,35 +41,35 @@ class Bound(Record):
 
 
 class NewRelevant(Record, eq=False):
-    """Relevant documents that come up at each depth, on average over topics, and how they would go on."""
+    """New relevant documents at each depth, averaged over topics, and their extrapolation."""
 
     by_depth: Floats
     counts: Ints  # topic by depth
-    law: PowerLaw | None  # None where the pool has a single rank
+    law: PowerLaw | None  # None for a pool of depth 1
     to: int
 
     @property
     def beyond(self) -> float | None:
-        """How many more to expect for all topics together, down to the depth looked to; None if that cannot be told."""
+        """How many more to expect for all topics together, down to depth `to`; None if that cannot be estimated."""
         if self.law is None or not self.law.falls:
             return None
         return len(self.counts) * self.law.between(len(self.by_depth), self.to)
 
 
 class Diagnosis(Record, eq=False):
-    """A pool: its sizes, who contributed what, how far its judgments reach, and what they would be to others."""
+    """A pool: its size, the contributions of runs, the coverage of its judgments, and their reusability."""
 
     pooled: PooledRuns
     measures: tuple[str, ...]
     topics: tuple[TopicPool, ...]
     grades: Mapping[float, int]
     runs: tuple[Contribution, ...]
-    groups: tuple[Contribution, ...]  # none if no runs belong together
+    groups: tuple[Contribution, ...]  # empty without groups
     overlap: Floats
     judged: Mapping[int, tuple[float | None, ...]]  # judged@k of each run
-    bounds: tuple[Bound, ...]
+    bounds: tuple[ScoreBound, ...]
     reusability: Reusability
-    budgets: Budgets
+    budgets: BudgetCurves
     new_relevant: NewRelevant
     notes: tuple[str, ...]
 
@@ -91,14 +91,14 @@ class Diagnosis(Record, eq=False):
 
     @property
     def with_many(self) -> list[str]:
-        """Topics of whose judged documents more than a third are relevant."""
+        """Topics with more than a third of relevant documents among the judged ones."""
         return [topic.query for topic in self.topics if topic.has_many]
 
 
 def diagnose(
     qrels: Any,
     runs: Iterable[Any],
-    measures: Any = MEASURES,
+    measures: Any = DEFAULT_MEASURES,
     *,
     depth: int | None = None,
     groups: Mapping[str, str] | str | None = None,
@@ -110,48 +110,48 @@ def diagnose(
     seed: int = 1,
     watch: Any = None,
 ) -> Diagnosis:
-    """Say how good a pool is and how far its judgments can be trusted, for these runs and for others.
+    """Diagnose how good a pool is, and how far its judgments can be trusted for these runs and for others.
 
-    Without `bounds` they are worked out where that takes no more than about a minute.
+    By default `bounds` are computed if that takes no more than about a minute.
     """
     pooled = PooledRuns.of(qrels, runs, depth=depth, groups=groups, rel=rel)
     reusability = leave_out(pooled, measures, alpha=alpha, correction=correction, watch=watch)
     labels = reusability.full.labels
     values = reusability.full.values.size
-    wanted = values <= BOUNDED if bounds is None else bounds
+    with_bounds = values <= MAX_BOUNDED if bounds is None else bounds
     notes = [*pooled.notes]
-    if not wanted and bounds is None:
-        notes.append(f"Bounds were not worked out, as there are {values:,} values: --bounds does that all the same.")
-    topics = topic_pools(pooled)
+    if not with_bounds and bounds is None:
+        notes.append(f"Bounds were not computed, as there are {values:,} scores: --bounds computes them anyway.")
+    topics = summarize_topics(pooled)
     if any(topic.outside for topic in topics):
         notes.append(
-            "Runs that were pooled but are not named here may have others of what is called unique: "
-            "some judged documents are in none of these runs."
+            "Some judged documents are in none of these runs. Other runs that were pooled may have documents that "
+            "count as unique here."
         )
     return Diagnosis(
         pooled=pooled,
         measures=labels,
         topics=topics,
         grades={level: sum(topic.grades[level] for topic in topics) for level in (topics[0].grades if topics else ())},
-        runs=contributions_of_runs(pooled),
-        groups=contributions_of_groups(pooled) if pooled.has_groups else (),
-        overlap=overlaps(pooled),
-        judged=judged_shares(pooled),
-        bounds=_bounds(pooled, measures, seed, watch) if wanted else (),
+        runs=count_run_contributions(pooled),
+        groups=count_group_contributions(pooled) if pooled.has_groups else (),
+        overlap=compute_overlaps(pooled),
+        judged=compute_judged_shares(pooled),
+        bounds=_bounds(pooled, measures, seed, watch) if with_bounds else (),
         reusability=reusability,
-        budgets=budgets(pooled, measures, strategies, seed=seed, watch=watch),
+        budgets=replay_budgets(pooled, measures, strategies, seed=seed, watch=watch),
         new_relevant=_new_relevant(pooled),
         notes=tuple(notes),
     )
 
 
-def _bounds(pooled: PooledRuns, measures: Any, seed: int, watch: Any) -> tuple[Bound, ...]:
+def _bounds(pooled: PooledRuns, measures: Any, seed: int, watch: Any) -> tuple[ScoreBound, ...]:
     evaluator = Evaluator(pooled.qrels, measures, rel=pooled.rel, bounds=True, seed=seed)
     scored = (evaluator.score(run) for run in pooled.runs)
     scores = evaluator.scores(list(scored if watch is None else watch(scored, len(pooled.runs), "bounding")))
     labels = [label for i, label in enumerate(scores.labels) if not scores.part(i)]
     return tuple(
-        Bound(
+        ScoreBound(
             run=run.name,
             measure=label,
             mean=scores.mean(label, run.name),
@@ -165,6 +165,6 @@ def _bounds(pooled: PooledRuns, measures: Any, seed: int, watch: Any) -> tuple[B
 
 
 def _new_relevant(pooled: PooledRuns) -> NewRelevant:
-    counts = new_by_depth(pooled)
+    counts = count_new_relevant(pooled)
     mean = counts.mean(axis=0) if len(counts) else np.zeros(pooled.depth)
     return NewRelevant(mean, counts, power_law(mean), 2 * pooled.depth)

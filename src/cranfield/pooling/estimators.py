@@ -1,4 +1,4 @@
-"""Estimators that know nothing of retrieval: shares by samples, totals by recapture, series by a power law."""
+"""Estimators: shares from samples, totals from capture–recapture, series from a power law."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Kind = Literal["clopper-pearson", "wilson"]
 
 
 def share_interval(found: float, n: float, level: float = 0.95, kind: Kind = "clopper-pearson") -> Interval:
-    """The confidence interval of a share of which a random sample of n had `found`.
+    """The confidence interval of a share, of which a random sample of n contained `found`.
 
-    `clopper-pearson` is exact: it holds the true share at least as often as the level says. `wilson` is shorter and
-    does so on average. Without a sample the share may be anything.
+    `clopper-pearson` is exact: it covers the true share at least as often as the level says. `wilson` is shorter and
+    does so on average. Without a sample the interval is 0 to 1.
 
     >>> interval = share_interval(0, 10)
     >>> interval.low, round(interval.high, 4)
@@ -33,9 +33,9 @@ def share_interval(found: float, n: float, level: float = 0.95, kind: Kind = "cl
     """
     require_level(level)
     if kind not in get_args(Kind):
-        raise CranfieldError(f"interval {kind!r} is unknown: expected one of {', '.join(get_args(Kind))}.")
+        raise CranfieldError(f"unknown interval {kind!r}: expected one of {', '.join(get_args(Kind))}.")
     if not 0 <= found <= n:
-        raise CranfieldError(f"{found:g} of {n:g} is no share: expected a number from 0 to the size of the sample.")
+        raise CranfieldError(f"{found:g} of {n:g}: expected a number from 0 to the size of the sample.")
     if n == 0:
         return Interval(0.0, 1.0, level)
     low, high = (_clopper_pearson if kind == "clopper-pearson" else wilson_interval)(found, n, level)
@@ -58,10 +58,10 @@ def sample_size(
     kind: Kind = "clopper-pearson",
     population: int | None = None,
 ) -> int:
-    """How many documents to draw so that the interval of a share is no wider than twice the margin.
+    """How many documents to draw for the interval of a share to be no wider than twice the margin.
 
-    `expected` is the share one reckons with; a half is the worst case. Of a small population fewer will do, by the
-    finite population correction n / (1 + (n − 1) / N).
+    `expected` is the expected share; 0.5 is the worst case. A small population needs fewer documents, by the finite
+    population correction n / (1 + (n − 1) / N).
 
     >>> sample_size(0.05), sample_size(0.05, expected=0.05), sample_size(0.05, population=1000)
     (402, 94, 287)
@@ -72,8 +72,8 @@ def sample_size(
         raise CranfieldError(f"expected share {expected:g}: expected a number from 0 to 1.")
 
     def is_enough(n: int) -> bool:
-        found = share_interval(expected * n, n, level, kind)
-        return found.high - found.low <= 2 * margin
+        interval = share_interval(expected * n, n, level, kind)
+        return interval.high - interval.low <= 2 * margin
 
     needed = _smallest(is_enough)
     if population is None:
@@ -82,25 +82,25 @@ def sample_size(
 
 
 def sample_size_without_any(missing: float, population: int, level: float = 0.95) -> int:
-    """How many documents to draw so that, if none is relevant, there are no more than `missing` in the population.
+    """How many documents to draw to conclude, if none is relevant, that at most `missing` in the population are.
 
-    By the hypergeometric distribution: with one more than that, a sample without any has a chance of 1 − level.
+    By the hypergeometric distribution: if there were one more, such a sample would have probability 1 − level.
 
     >>> sample_size_without_any(10, 1000), sample_size_without_any(0, 100), sample_size_without_any(1000, 1000)
     (238, 95, 0)
     """
     require_level(level)
-    more = math.floor(missing) + 1  # what is to be excluded: one more than allowed
+    more = math.floor(missing) + 1  # the smallest number to rule out
     if more > population:
         return 0
 
     def is_enough(n: int) -> bool:
-        # the chance to draw n documents and none of those: C(N − more, n) / C(N, n)
+        # the probability that n drawn documents include none of them: C(N − more, n) / C(N, n)
         if n > population - more:
             return True
-        lost = math.lgamma(population - more + 1) - math.lgamma(population - more - n + 1)
-        lost -= math.lgamma(population + 1) - math.lgamma(population - n + 1)
-        return lost <= math.log(1 - level) + 1e-12
+        log_p = math.lgamma(population - more + 1) - math.lgamma(population - more - n + 1)
+        log_p -= math.lgamma(population + 1) - math.lgamma(population - n + 1)
+        return log_p <= math.log(1 - level) + 1e-12
 
     return min(_smallest(is_enough), population)
 
@@ -131,7 +131,7 @@ def require_level(level: float) -> None:
 
 
 class Recapture(Record):
-    """How many there are, by what two finders found: an estimate with variance and interval."""
+    """An estimated total from what two finders found, with variance and interval."""
 
     first: int
     second: int
@@ -152,26 +152,26 @@ class Recapture(Record):
 
 
 def chapman(first: int, second: int, both: int, level: float = 0.95) -> Recapture:
-    """How many relevant documents there are if one finder has `first` of them, another `second`, and `both` are common.
+    """Estimate a total from what one finder (`first`), another (`second`) and both of them found.
 
-    Chapman's estimator (1951) of capture and recapture, N = (n1 + 1)(n2 + 1)/(m + 1) − 1, with Seber's variance. The
-    normal interval does not go below what was found.
+    Chapman's estimator (1951) for capture–recapture, N = (n1 + 1)(n2 + 1)/(m + 1) − 1, with Seber's variance. The
+    normal interval is not below what was found.
 
-    >>> found = chapman(30, 20, 15)
-    >>> found.total, round(found.error, 4), found.low
+    >>> estimate = chapman(30, 20, 15)
+    >>> estimate.total, round(estimate.error, 4), estimate.low
     (39.6875, 3.3495, 35)
     """
     require_level(level)
     if not 0 <= both <= min(first, second):
-        raise CranfieldError(f"{both} in common of {first} and {second}: expected no more than either has.")
+        raise CranfieldError(f"{both} in common of {first} and {second}: expected no more than the smaller of the two.")
     total = (first + 1) * (second + 1) / (both + 1) - 1
     variance = (first + 1) * (second + 1) * (first - both) * (second - both) / ((both + 1) ** 2 * (both + 2))
-    low, high = around(total, variance, level, first + second - both)
+    low, high = normal_interval(total, variance, level, first + second - both)
     return Recapture(first, second, both, total, variance, low, high, level)
 
 
-def around(total: float, variance: float, level: float, least: float) -> tuple[float, float]:
-    """The normal interval of an estimate that cannot be below what is known to be there."""
+def normal_interval(total: float, variance: float, level: float, least: float) -> tuple[float, float]:
+    """The normal interval of an estimate, which cannot be below what is known to exist."""
     half = _normal_quantile(level) * math.sqrt(variance)
     return max(total - half, least), max(total + half, least)
 
@@ -180,7 +180,7 @@ def around(total: float, variance: float, level: float, least: float) -> tuple[f
 
 
 class PowerLaw(Record):
-    """New relevant documents at depth d as C · d^s, less 1 in Zobel's form."""
+    """New relevant documents at depth d: C · d^s, minus 1 in Zobel's form."""
 
     scale: float
     exponent: float
@@ -188,23 +188,23 @@ class PowerLaw(Record):
 
     @property
     def falls(self) -> bool:
-        """Whether there are fewer new ones the deeper one looks, or none at all: else it must not be drawn out."""
+        """Whether new documents become fewer with depth, or there are none: otherwise it must not be extrapolated."""
         return self.exponent < 0 or (self.exponent < 1e-12 and self.at(1) < 1e-9)
 
     def at(self, depth: float) -> float:
-        """How many new ones to expect at a depth; never fewer than none."""
+        """The expected number of new documents at a depth; not below 0."""
         return max(0.0, float(self.scale * depth**self.exponent) - self.less)
 
     def between(self, after: int, to: int) -> float:
-        """How many new ones to expect below one depth and down to another."""
+        """The expected number of new documents below one depth and down to another."""
         return math.fsum(self.at(depth) for depth in range(after + 1, to + 1))
 
 
 def power_law(new: Sequence[float] | Floats | Ints, less: float = 1.0) -> PowerLaw | None:
     """Fit new relevant documents at depths 1, 2, … by least squares of ln(n + less) on ln d (Zobel, SIGIR 1998).
 
-    The 1 makes room for depths without new ones. None where there are fewer than two depths, or, without it, a depth
-    with none. If the exponent is above −1 the sum has no end: never extrapolate to any depth.
+    `less` = 1 allows for depths without new documents. The result is None for fewer than two depths, or without it if a
+    depth has none. With an exponent above −1 the sum diverges: never extrapolate without a limit.
 
     >>> law = power_law([40, 22, 15, 12, 9.5, 8, 7, 6.2, 5.6, 5.1])
     >>> round(law.exponent, 6), round(law.scale, 6), round(law.between(10, 20), 6)

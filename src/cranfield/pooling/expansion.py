@@ -1,36 +1,36 @@
-"""Expansion: judge what the runs have at the top, search again with what was relevant, judge what is new."""
+"""Expansion: judge the top of the runs, search again with the relevant documents, judge what is new."""
 
 from __future__ import annotations
 
-from cranfield.pooling.lists import Lists
-from cranfield.pooling.static_orders import depth_order
-from cranfield.pooling.strategy import Asker, Asks, Setting
+from cranfield.pooling.ranked_lists import RankedLists
+from cranfield.pooling.selector import PoolingContext, Selection, Selector
+from cranfield.pooling.static_orders import order_by_depth
 
 
-class Expansion(Asker):
-    """The lists to their depth first; then, as long as that brings relevant documents, what a search with them finds.
+class Expansion(Selector):
+    """First the lists to their depth; then, as long as that finds relevant documents, the results of searches.
 
-    Finds what no run has. The search is handed in: of a query and its relevant documents it makes a ranking.
+    This finds documents that no run has. `PoolingContext.search` ranks documents, given a query and its relevant ones.
     """
 
-    def __init__(self, lists: Lists, setting: Setting, found: int) -> None:
-        super().__init__(lists, setting)
+    def __init__(self, lists: RankedLists, context: PoolingContext, found: int) -> None:
+        super().__init__(lists, context)
         self.found = found
 
-    def asks(self) -> Asks:
-        assert self.setting.search is not None
+    def select(self) -> Selection:
+        assert self.context.search is not None
         relevant: list[str] = []
-        asked: set[str] = set()
-        queue, searched = depth_order(self.lists), -1
+        selected: set[str] = set()
+        queue, used = order_by_depth(self.lists), -1  # used: how many relevant documents the last search had
         while True:
             for doc in queue:
-                asked.add(doc)
-                if self.relevant((yield doc)):
+                selected.add(doc)
+                if self.is_relevant((yield doc)):
                     relevant.append(doc)
-            if len(relevant) == searched:  # the last search brought nothing to expand with
+            if len(relevant) == used:
                 return
-            searched = len(relevant)
-            found = self.setting.search(self.lists.query, tuple(sorted(relevant)), self.found + len(asked))
-            queue = [doc for doc in dict.fromkeys(found) if doc not in asked][: self.found]
+            used = len(relevant)
+            ranking = self.context.search(self.lists.query, tuple(sorted(relevant)), self.found + len(selected))
+            queue = [doc for doc in dict.fromkeys(ranking) if doc not in selected][: self.found]
             if not queue:
                 return

@@ -1,4 +1,4 @@
-"""Which runs belong together: those of one team, or of one family of models."""
+"""Groups of runs, such as those of one team or one family of models."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from cranfield.io import Input, PathLike, decode_id
 
 
 def read_run_groups(path: PathLike) -> dict[str, str]:
-    """Which group each run belongs to: lines `run⇥group`."""
+    """Read the group of each run: lines `run⇥group`."""
     groups: dict[str, str] = {}
     with Input(path) as source:
         for number, line in source.lines():
@@ -22,39 +22,39 @@ def read_run_groups(path: PathLike) -> dict[str, str]:
                 raise InputError(f"expected 'run<TAB>group', found {len(fields)} columns.", source.name, number)
             run, group = fields
             if groups.setdefault(run, group) != group:
-                message = f"run {format_id(run)} is put into two groups, {groups[run]!r} and {group!r}."
+                message = f"run {format_id(run)} is in two groups, {groups[run]!r} and {group!r}."
                 raise InputError(message, source.name, number)
         if not groups:
             raise InputError("the file is empty, expected 'run<TAB>group' lines.", source.name)
     return groups
 
 
-def grouped(runs: Sequence[str], groups: Mapping[str, str] | str | None = None) -> tuple[str, ...]:
-    """The group of each run, by a mapping from run to group or by a pattern that is looked for in its name.
+def assign_groups(runs: Sequence[str], groups: Mapping[str, str] | str | None = None) -> tuple[str, ...]:
+    """The group of each run, from a mapping of run to group or a regular expression searched in the run's name.
 
-    Of a pattern, the group is what its first parentheses match, or all of it if it has none. A run that is in no
-    group, or that the pattern does not match, is a group of its own.
+    With a regular expression, the group is what its first parentheses match, or the whole match if there are none. A
+    run that is in no group, or does not match, is a group of its own.
 
-    >>> grouped(["ict_1", "ict_2", "bm25"], "^[a-z]+_")
+    >>> assign_groups(["ict_1", "ict_2", "bm25"], "^[a-z]+_")
     ('ict_', 'ict_', 'bm25')
-    >>> grouped(["ict_1", "ict_2", "bm25"], {"ict_1": "ICT", "ict_2": "ICT"})
+    >>> assign_groups(["ict_1", "ict_2", "bm25"], {"ict_1": "ICT", "ict_2": "ICT"})
     ('ICT', 'ICT', 'bm25')
     """
     if groups is None:
         return tuple(runs)
     if isinstance(groups, str):
-        return tuple(_matched(run, groups) for run in runs)
+        return tuple(_match_group(run, groups) for run in runs)
     unknown = [run for run in groups if run not in runs]
     if len(unknown) == len(groups):
-        raise InputError(f"none of the runs that are put into groups is here: {join_names(unknown, 3)}.")
+        raise InputError(f"none of the runs in the groups is among the runs to pool: {join_names(unknown, 3)}.")
     return tuple(groups.get(run, run) for run in runs)
 
 
-def _matched(run: str, pattern: str) -> str:
+def _match_group(run: str, pattern: str) -> str:
     try:
         match = re.search(pattern, run)
     except re.error as error:
-        raise InputError(f"{pattern!r} is no pattern (a regular expression): {error}.") from None
+        raise InputError(f"{pattern!r} is not a valid regular expression: {error}.") from None
     if match is None:
         return run
     return (match[1] if match.re.groups else match[0]) or run

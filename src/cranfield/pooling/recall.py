@@ -1,7 +1,7 @@
-"""How many relevant documents did nobody find? Four ways to estimate it, each with what it takes for granted.
+"""How many relevant documents are missing from the judgments? Four estimates, each with its assumptions.
 
-A random sample of what is not judged; two finders and what both found; the fall of new relevant documents with depth;
-and documents known to be relevant from elsewhere.
+They are based on a random sample of unjudged documents, on what two independent finders have in common, on the decline
+of new relevant documents with depth, and on relevant documents known from another source.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from cranfield.pooling.contributions import PooledRuns
 from cranfield.pooling.estimators import (
     Kind,
     Recapture,
-    around,
     chapman,
+    normal_interval,
     power_law,
     require_level,
     sample_size,
@@ -32,22 +32,22 @@ from cranfield.pooling.estimators import (
 )
 
 
-def new_by_depth(pooled: PooledRuns) -> Ints:
-    """How many relevant documents come up at each depth of the pool: a row a topic, a column a depth."""
-    found = pooled.is_relevant & pooled.in_pool
+def count_new_relevant(pooled: PooledRuns) -> Ints:
+    """Count the relevant documents that are new at each depth of the pool: topics × depths."""
+    relevant = pooled.is_relevant & pooled.in_pool
     counts = np.zeros((len(pooled.queries), pooled.depth), dtype=np.int64)
-    np.add.at(counts, (pooled.topic[found], pooled.best_rank[found] - 1), 1)
+    np.add.at(counts, (pooled.topic[relevant], pooled.best_rank[relevant] - 1), 1)
     return counts
 
 
 # Estimates
 
 
-class Estimate(Record):
-    """How many documents are relevant to a topic, or to all topics together, and what share of them is known."""
+class RelevantEstimate(Record):
+    """The estimated number of relevant documents of a topic, or of all topics together."""
 
-    topic: str | None  # None for all together
-    known: int  # to the judgments; by extrapolation, to the pool
+    topic: str | None  # None for all topics together
+    known: int  # in the judgments; for extrapolation, in the pool
     total: float | None
     low: float | None
     high: float | None
@@ -56,12 +56,12 @@ class Estimate(Record):
 
     @property
     def is_below_known(self) -> bool:
-        """Whether it says there are fewer than the judgments know of: then its assumptions do not hold."""
+        """Whether the estimate is below the number of known ones: then its assumptions do not hold."""
         return self.total is not None and self.total < self.known - 1e-9
 
     @property
     def recall(self) -> float | None:
-        """The share of relevant documents that the judgments know; None where that cannot be said."""
+        """The share of relevant documents that the judgments contain; None if it cannot be estimated."""
         return _share(self.known, self.total)
 
     @property
@@ -74,34 +74,34 @@ class Estimate(Record):
 
 
 def _share(known: int, total: float | None) -> float | None:
-    """What is known of a total; None if there is nothing to know, or if more is known than that."""
+    """The known share of a total; None if the total is 0, or less than what is known."""
     return None if not total or total < known - 1e-9 else min(1.0, known / total)
 
 
-class Method(Record):
-    """A way to estimate: what it takes for granted, what it gives overall and topic by topic, or why it cannot."""
+class MethodResult(Record):
+    """The result of one method: its assumption and its estimates, or why there are none."""
 
     name: str
     title: str
     assumption: str
-    overall: Estimate | None
-    topics: tuple[Estimate, ...] = ()
+    overall: RelevantEstimate | None
+    topics: tuple[RelevantEstimate, ...] = ()
     why_not: str = ""
     notes: tuple[str, ...] = ()
 
 
-class Needed(Record):
-    """How many documents to draw at random, before any is judged."""
+class SampleSize(Record):
+    """How many documents to draw at random."""
 
-    topic: str | None  # None for all together
-    population: int | None  # unjudged documents, if it is known how many
+    topic: str | None  # None for all topics together
+    population: int | None  # number of unjudged documents, if known
     known: int
-    by_margin: int  # to know the share of relevant ones among the unjudged to ± margin
-    by_target: int | None  # to show the recall aimed at, if none of those drawn is relevant; None if not to be known
+    by_margin: int  # to estimate the share of relevant documents among the unjudged to ± margin
+    by_target: int | None  # to show the target recall if none of the sample is relevant; None if unknown
 
 
-class Plan(Record):
-    """What a random sample must have."""
+class SamplePlan(Record):
+    """How large a random sample must be."""
 
     margin: float
     expected: float
@@ -109,38 +109,38 @@ class Plan(Record):
     level: float
     kind: Kind
     population_is: str
-    overall: Needed
-    topics: tuple[Needed, ...]
+    overall: SampleSize
+    topics: tuple[SampleSize, ...]
 
 
 class RunRecall(Record):
-    """How many relevant documents a run retrieved, anywhere in its lists."""
+    """How many relevant documents a run retrieved, at any rank."""
 
     run: str
     found: int
-    recall: float | None  # of those known
+    recall: float | None  # of the known ones
 
 
-class Recall(Record):
-    """What is known, what a sample would need, and what each method says."""
+class RecallReport(Record):
+    """The number of known relevant documents, the sample sizes needed, and the estimates of each method."""
 
     known: int
     judged: int
     topics: int
     rel: float
     level: float
-    plan: Plan
-    methods: tuple[Method, ...]
+    plan: SamplePlan
+    methods: tuple[MethodResult, ...]
     runs: tuple[RunRecall, ...]
     notes: tuple[str, ...]
     depth: int | None
     depth_is: str
 
-    def method(self, name: str) -> Method:
+    def method(self, name: str) -> MethodResult:
         return next(method for method in self.methods if method.name == name)
 
 
-def recall_estimate(
+def estimate_recall(
     qrels: Any,
     pooled: PooledRuns | None = None,
     *,
@@ -154,38 +154,38 @@ def recall_estimate(
     margin: float = 0.05,
     expected: float = 0.5,
     target: float = 0.8,
-) -> Recall:
-    """Estimate how many relevant documents the judgments lack, by every method that there is material for.
+) -> RecallReport:
+    """Estimate how many relevant documents the judgments miss, by every method that has the data it needs.
 
-    `pooled` are the runs behind the judgments, in groups if two or more of them are no independent finders. `sample`
-    are judgments of documents drawn at random from those that `qrels` leaves unjudged, in a collection of `docs`
-    documents; without `docs`, from what the runs retrieved. `external` are judgments from elsewhere.
+    `pooled` are the runs behind the judgments, in groups if some are not independent finders. `sample` are judgments of
+    documents drawn at random from those that are unjudged in `qrels`, in a collection of `docs` documents; without
+    `docs`, from what the runs retrieved. `external` are judgments from another source.
     """
-    given = _Given(as_qrels(qrels), pooled, docs, rel, level, kind)
-    plan = _plan(given, margin, expected, target)
+    inputs = _Inputs(as_qrels(qrels), pooled, docs, rel, level, kind)
+    plan = _plan(inputs, margin, expected, target)
     methods = (
-        _by_sampling(given, None if sample is None else as_qrels(sample)),
-        _by_recapture(given),
-        _by_extrapolation(given, to),
-        _by_external(given, None if external is None else as_qrels(external)),
+        _by_sampling(inputs, None if sample is None else as_qrels(sample)),
+        _by_recapture(inputs),
+        _by_extrapolation(inputs, to),
+        _by_external(inputs, None if external is None else as_qrels(external)),
     )
-    return Recall(
-        known=int(given.known.sum()),
-        judged=int(given.judged.sum()),
-        topics=len(given.qrels.queries),
+    return RecallReport(
+        known=int(inputs.known.sum()),
+        judged=int(inputs.judged.sum()),
+        topics=len(inputs.qrels.queries),
         rel=rel,
         level=level,
         plan=plan,
         methods=methods,
-        runs=tuple(_run_recalls(given)),
+        runs=tuple(_run_recalls(inputs)),
         notes=() if pooled is None else pooled.notes,
         depth=None if pooled is None else pooled.depth,
         depth_is="" if pooled is None else pooled.depth_is,
     )
 
 
-class _Given:
-    """The judgments, and what several methods ask of them."""
+class _Inputs:
+    """The judgments, and what several methods derive from them."""
 
     def __init__(
         self, qrels: Qrels, pooled: PooledRuns | None, docs: int | None, rel: float, level: float, kind: Kind
@@ -196,11 +196,11 @@ class _Given:
         self.known = np.array([sum(grade >= rel for grade in own.values()) for own in qrels.judged], dtype=np.int64)
         if docs is not None and docs < int(self.judged.max(initial=0)):
             most = int(self.judged.max())
-            raise EvaluationError(f"--docs {docs:,}: a topic has {most:,} judged documents, more than there are.")
+            raise EvaluationError(f"--docs {docs:,}: a topic has more judged documents, {most:,}.")
         self.populations = self._populations()
 
     def _populations(self) -> Ints | None:
-        """How many documents of each topic are not judged: of the collection, or of what the runs retrieved."""
+        """The number of unjudged documents of each topic: in the collection, or among those the runs retrieved."""
         if self.docs is not None:
             return self.docs - self.judged
         if self.pooled is None:
@@ -209,14 +209,14 @@ class _Given:
 
     @cached_property
     def unjudged(self) -> list[set[str]]:
-        """What the runs retrieved of each topic, at whatever rank, and nobody judged."""
+        """For each topic the unjudged documents that runs retrieved, at any rank."""
         assert self.pooled is not None
-        found: list[set[str]] = []
+        unjudged: list[set[str]] = []
         for query, own in zip(self.qrels.queries, self.qrels.judged, strict=True):
             lists = [run.docs[run.rows_of(run.position[query])] for run in self.pooled.runs if query in run.position]
             retrieved = {doc for docs in lists for doc in docs.tolist()}
-            found.append({doc for doc in retrieved if not own.get(doc, -1.0) >= 0})
-        return found
+            unjudged.append({doc for doc in retrieved if not own.get(doc, -1.0) >= 0})
+        return unjudged
 
     @property
     def population_is(self) -> str:
@@ -230,187 +230,187 @@ class _Given:
         )
 
 
-def _plan(given: _Given, margin: float, expected: float, target: float) -> Plan:
+def _plan(inputs: _Inputs, margin: float, expected: float, target: float) -> SamplePlan:
     if not 0 < target <= 1:
-        raise CranfieldError(f"target {target:g}: expected a recall above 0, up to 1.")
+        raise CranfieldError(f"target {target:g}: expected a recall above 0 and at most 1.")
 
-    def needed(topic: str | None, population: int | None, known: int) -> Needed:
+    def needed(topic: str | None, population: int | None, known: int) -> SampleSize:
         by_target = None
         if population is not None and known:
-            # rounded, as 4 · (1 / .8 − 1) is a little less than 1 to a computer
+            # rounded, as 4 · (1 / .8 − 1) is slightly less than 1 in floating point
             allowed = round(known * (1 / target - 1), 9)
-            by_target = sample_size_without_any(allowed, population, given.level)
-        by_margin = sample_size(margin, expected, given.level, given.kind, population)
-        return Needed(topic, population, known, by_margin, by_target)
+            by_target = sample_size_without_any(allowed, population, inputs.level)
+        by_margin = sample_size(margin, expected, inputs.level, inputs.kind, population)
+        return SampleSize(topic, population, known, by_margin, by_target)
 
-    sizes = [None] * len(given.known) if given.populations is None else given.populations.tolist()
-    total = None if given.populations is None else int(given.populations.sum())
-    return Plan(
+    sizes = [None] * len(inputs.known) if inputs.populations is None else inputs.populations.tolist()
+    total = None if inputs.populations is None else int(inputs.populations.sum())
+    return SamplePlan(
         margin=margin,
         expected=expected,
         target=target,
-        level=given.level,
-        kind=given.kind,
-        population_is=given.population_is,
-        overall=needed(None, total, int(given.known.sum())),
-        topics=tuple(needed(query, sizes[i], known) for i, query, known in given.topics()),
+        level=inputs.level,
+        kind=inputs.kind,
+        population_is=inputs.population_is,
+        overall=needed(None, total, int(inputs.known.sum())),
+        topics=tuple(needed(query, sizes[i], known) for i, query, known in inputs.topics()),
     )
 
 
-KINDS: Mapping[Kind, str] = {"clopper-pearson": "Clopper–Pearson", "wilson": "Wilson"}
+INTERVAL_NAMES: Mapping[Kind, str] = {"clopper-pearson": "Clopper–Pearson", "wilson": "Wilson"}
 
 
-# By a random sample
+# Random sample
 
 SAMPLING = (
-    "Takes the sample as drawn at random from the unjudged documents of each topic, and judged as the others were."
+    "Assumes that the sample was drawn at random from the unjudged documents of each topic, and judged like the others."
 )
 
 
-def _by_sampling(given: _Given, sample: Qrels | None) -> Method:
+def _by_sampling(inputs: _Inputs, sample: Qrels | None) -> MethodResult:
     method = _method("sampling", "random sample", SAMPLING)
     if sample is None:
         return method(None, why_not="needs the judgments of a random sample: --sample QRELS.")
-    if given.populations is None:
+    if inputs.populations is None:
         return method(None, why_not="needs to know what the sample was drawn from: --docs N, or the runs.")
-    place = {query: i for i, query in enumerate(given.qrels.queries)}
+    place = {query: i for i, query in enumerate(inputs.qrels.queries)}
     unknown = [query for query in sample.queries if query not in place]
     if len(unknown) == len(sample.queries):
-        raise EvaluationError(f"the sample has no topic of the judgments: it has {join_names(sample.queries, 3)}.")
-    drawn, found, left = _sampled(given, sample, place)
-    notes = [f"Not in the judgments, left out: {pluralize(len(unknown), 'topic')} of the sample."] if unknown else []
-    if left:
-        notes.append(
-            f"{pluralize(left, 'document')} of the sample left out: judged already, or not among those it is drawn "
-            "from."
+        raise EvaluationError(
+            f"the sample and the judgments have no topic in common: the sample has {join_names(sample.queries, 3)}."
         )
+    drawn, found, ignored = _count_sampled(inputs, sample, place)
+    notes = [f"Not in the judgments, left out: {pluralize(len(unknown), 'topic')} of the sample."] if unknown else []
+    if ignored:
+        documents = pluralize(ignored, "document")
+        notes.append(f"{documents} of the sample left out: judged already, or not in the population it is drawn from.")
     topics = tuple(
-        _sampled_topic(given, i, query, known, int(drawn[i]), int(found[i])) for i, query, known in given.topics()
+        _sampled_topic(inputs, i, query, known, int(drawn[i]), int(found[i])) for i, query, known in inputs.topics()
     )
     without = [estimate.topic for estimate in topics if estimate.total is None and estimate.topic is not None]
     if without and drawn.any():
         notes.append(
-            f"{pluralize(len(without), 'topic')} without a sample, of which the sum says nothing: "
-            f"{join_names(without)}."
+            f"{pluralize(len(without), 'topic')} without a sample, not included in the total: {join_names(without)}."
         )
-    return method(_sampled_sum(given, drawn, found), topics, notes=tuple(notes))
+    return method(_sampled_sum(inputs, drawn, found), topics, notes=tuple(notes))
 
 
-def _sampled(given: _Given, sample: Qrels, place: Mapping[str, int]) -> tuple[Ints, Ints, int]:
-    """Of each topic how many documents were drawn, how many of them are relevant; and how many count for nothing."""
-    drawn, found = np.zeros_like(given.known), np.zeros_like(given.known)
-    allowed = None if given.docs is not None else given.unjudged
-    left = 0
+def _count_sampled(inputs: _Inputs, sample: Qrels, place: Mapping[str, int]) -> tuple[Ints, Ints, int]:
+    """For each topic the drawn documents and the relevant ones among them; and how many are ignored."""
+    drawn, found = np.zeros_like(inputs.known), np.zeros_like(inputs.known)
+    allowed = None if inputs.docs is not None else inputs.unjudged
+    ignored = 0
     for query, own in zip(sample.queries, sample.judged, strict=True):
         i = place.get(query)
         if i is None:
             continue
-        judged = given.qrels.judged[i]
+        judged = inputs.qrels.judged[i]
         for doc, grade in own.items():
             if grade < 0:
                 continue
             if judged.get(doc, -1.0) >= 0 or (allowed is not None and doc not in allowed[i]):
-                left += 1
+                ignored += 1
                 continue
             drawn[i] += 1
-            found[i] += grade >= given.rel
-    assert given.populations is not None
-    more = np.flatnonzero(drawn > given.populations)
+            found[i] += grade >= inputs.rel
+    assert inputs.populations is not None
+    more = np.flatnonzero(drawn > inputs.populations)
     if len(more):
         i = int(more[0])
         raise EvaluationError(
-            f"the sample of topic {given.qrels.queries[i]!r} has {drawn[i]:,} documents, "
-            f"of {given.populations[i]:,} that are not judged: is --docs right?"
+            f"the sample of topic {inputs.qrels.queries[i]!r} has {drawn[i]:,} documents, "
+            f"but only {inputs.populations[i]:,} are unjudged: is --docs right?"
         )
-    return drawn, found, left
+    return drawn, found, ignored
 
 
-def _sampled_topic(given: _Given, i: int, query: str, known: int, drawn: int, found: int) -> Estimate:
-    assert given.populations is not None
-    population = int(given.populations[i])
+def _sampled_topic(inputs: _Inputs, i: int, query: str, known: int, drawn: int, found: int) -> RelevantEstimate:
+    assert inputs.populations is not None
+    population = int(inputs.populations[i])
     details = {"population": population, "sampled": drawn, "relevant": found}
     if not drawn and population:
-        return Estimate(query, known, None, None, None, details, "no document of its sample is judged")
-    return _with_missing(given, query, known, found / drawn if drawn else 0.0, drawn, details)
+        return RelevantEstimate(query, known, None, None, None, details, "no document of its sample is judged")
+    return _with_missing(inputs, query, known, found / drawn if drawn else 0.0, drawn, details)
 
 
 def _with_missing(
-    given: _Given, topic: str | None, known: int, share: float, size: float, details: dict[str, Any]
-) -> Estimate:
-    """With a share of relevant documents among the unjudged, by a sample that is worth so many documents."""
+    inputs: _Inputs, topic: str | None, known: int, share: float, size: float, details: dict[str, Any]
+) -> RelevantEstimate:
+    """An estimate from the share of relevant documents in a sample of the given effective size."""
     population, found = details["population"], details["relevant"]
-    if details["sampled"] >= population:  # all of it was judged, so that nothing is left to guess
+    if details["sampled"] >= population:  # everything is judged: the number is exact
         exact = float(known + found)
-        return Estimate(topic, known, exact, exact, exact, details)
-    interval = share_interval(share * size, size, given.level, given.kind)
-    # what was found is there, whatever the interval says
+        return RelevantEstimate(topic, known, exact, exact, exact, details)
+    interval = share_interval(share * size, size, inputs.level, inputs.kind)
+    # not below what was found, whatever the interval says
     low = known + max(population * interval.low, found)
-    return Estimate(topic, known, known + population * share, low, known + population * interval.high, details)
+    return RelevantEstimate(topic, known, known + population * share, low, known + population * interval.high, details)
 
 
-def _sampled_sum(given: _Given, drawn: Ints, found: Ints) -> Estimate:
-    """All sampled topics: each drawn document stands for as many as its topic has for one drawn.
+def _sampled_sum(inputs: _Inputs, drawn: Ints, found: Ints) -> RelevantEstimate:
+    """All sampled topics: each drawn document is weighted by the population of its topic per drawn document.
 
-    Where topics were sampled at different rates the interval is that of Kish's effective sample size.
+    If topics were sampled at different rates, the interval is that of Kish's effective sample size.
     """
-    assert given.populations is not None
-    there = drawn > 0
-    population, known = int(given.populations[there].sum()), int(given.known[there].sum())
-    if not there.any():
-        return Estimate(None, int(given.known.sum()), None, None, None, {}, "no document of the sample is judged")
-    weight = given.populations[there] / drawn[there]
-    effective = float((weight * drawn[there]).sum() ** 2 / (weight**2 * drawn[there]).sum())
-    share = float((weight * found[there]).sum() / population)
+    assert inputs.populations is not None
+    has_sample = drawn > 0
+    population, known = int(inputs.populations[has_sample].sum()), int(inputs.known[has_sample].sum())
+    if not has_sample.any():
+        return RelevantEstimate(
+            None, int(inputs.known.sum()), None, None, None, {}, "no document of the sample is judged"
+        )
+    weight = inputs.populations[has_sample] / drawn[has_sample]
+    effective = float((weight * drawn[has_sample]).sum() ** 2 / (weight**2 * drawn[has_sample]).sum())
+    share = float((weight * found[has_sample]).sum() / population)
     details = {
         "population": population,
         "sampled": int(drawn.sum()),
         "relevant": int(found.sum()),
         "effective_sample": effective,
-        "topics": int(there.sum()),
+        "topics": int(has_sample.sum()),
     }
-    return _with_missing(given, None, known, share, effective, details)
+    return _with_missing(inputs, None, known, share, effective, details)
 
 
-# By what two finders have in common
+# Capture–recapture
 
 RECAPTURE = (
-    "Chapman's estimator takes the two finders as independent and every relevant document as equally easy to find; "
-    "where what one finds the other finds more often, as is usual (positive dependence), it is a lower bound."
+    "Chapman's estimator assumes that the two finders are independent and that all relevant documents are equally easy "
+    "to find. If they tend to find the same documents, as is usual (positive dependence), it is a lower bound."
 )
 
 
-def _by_recapture(given: _Given) -> Method:
+def _by_recapture(inputs: _Inputs) -> MethodResult:
     method = _method("recapture", "capture–recapture", RECAPTURE)
-    pooled = given.pooled
+    pooled = inputs.pooled
     if pooled is None:
         return method(None, why_not="needs runs as finders: name two or more.")
     finders = {group: docs[pooled.is_relevant[docs]] for group, docs in pooled.group_docs.items()}
     if len(finders) < 2:
         return method(None, why_not="needs two finders, and there is one run or group.")
-    splits = [_split(given, finders, group) for group in list(finders)[: 1 if len(finders) == 2 else None]]
+    splits = [_split(inputs, finders, group) for group in list(finders)[: 1 if len(finders) == 2 else None]]
     ordered = sorted(splits, key=lambda split: split.overall.total or 0.0)
-    chosen = ordered[(len(ordered) - 1) // 2]
+    median = ordered[(len(ordered) - 1) // 2]
     notes = []
     if len(splits) > 2:
         low, high = (f"{split.overall.total:,.1f}" for split in (ordered[0], ordered[-1]))
         notes.append(
-            f"Each of {len(finders)} finders was held against all others together, which gives {low} to {high}; "
-            f"the median is told, that of {chosen.name}."
+            f"Each of {len(finders)} finders was compared with all others together, giving {low} to {high}; shown is "
+            f"the median, that of {median.name}."
         )
-    overall = _detailed(chosen.overall, splits)
-    return method(overall, chosen.topics, notes=tuple(notes))
+    return method(_add_splits(median.overall, splits), median.topics, notes=tuple(notes))
 
 
 class _Split(Record):
-    """One finder against the others."""
+    """One finder compared with all others."""
 
     name: str
-    overall: Estimate
-    topics: tuple[Estimate, ...]
+    overall: RelevantEstimate
+    topics: tuple[RelevantEstimate, ...]
 
 
-def _split(given: _Given, finders: Mapping[str, Ints], group: str) -> _Split:
-    pooled = given.pooled
+def _split(inputs: _Inputs, finders: Mapping[str, Ints], group: str) -> _Split:
+    pooled = inputs.pooled
     assert pooled is not None
     others = [name for name in finders if name != group]
     first = np.zeros(len(pooled.grade), dtype=bool)
@@ -421,11 +421,11 @@ def _split(given: _Given, finders: Mapping[str, Ints], group: str) -> _Split:
     n = len(pooled.queries)
     counts = [np.bincount(pooled.topic[flags], minlength=n) for flags in (first, second, first & second)]
     one, other, common = (count.tolist() for count in counts)
-    found = [chapman(one[i], other[i], common[i], given.level) for i in range(n)]
-    topics = tuple(_recaptured(query, known, found[i]) for i, query, known in given.topics())
+    found = [chapman(one[i], other[i], common[i], inputs.level) for i in range(n)]
+    topics = tuple(_recapture_estimate(query, known, found[i]) for i, query, known in inputs.topics())
     total, variance = math.fsum(one.total for one in found), math.fsum(one.variance for one in found)
-    known, union = int(given.known.sum()), sum(one.union for one in found)
-    low, high = around(total, variance, given.level, union)
+    known, union = int(inputs.known.sum()), sum(one.union for one in found)
+    low, high = normal_interval(total, variance, inputs.level, union)
     details = {
         "first": sum(one.first for one in found),
         "second": sum(one.second for one in found),
@@ -434,11 +434,11 @@ def _split(given: _Given, finders: Mapping[str, Ints], group: str) -> _Split:
         "variance": variance,
         "standard_error": math.sqrt(variance),
     }
-    overall = Estimate(None, known, total, low, high, details)
+    overall = RelevantEstimate(None, known, total, low, high, details)
     return _Split(group, overall, topics)
 
 
-def _recaptured(query: str, known: int, found: Recapture) -> Estimate:
+def _recapture_estimate(query: str, known: int, found: Recapture) -> RelevantEstimate:
     details = {
         "first": found.first,
         "second": found.second,
@@ -446,28 +446,28 @@ def _recaptured(query: str, known: int, found: Recapture) -> Estimate:
         "variance": found.variance,
         "standard_error": found.error,
     }
-    return Estimate(query, known, found.total, found.low, found.high, details)
+    return RelevantEstimate(query, known, found.total, found.low, found.high, details)
 
 
-def _detailed(overall: Estimate, splits: Sequence[_Split]) -> Estimate:
+def _add_splits(overall: RelevantEstimate, splits: Sequence[_Split]) -> RelevantEstimate:
     all_splits = [
         {"finder": split.name, "total": split.overall.total, "low": split.overall.low, "high": split.overall.high}
         for split in splits
     ]
     details = {**overall.details, "splits": all_splits}
-    return Estimate(None, overall.known, overall.total, overall.low, overall.high, details)
+    return RelevantEstimate(None, overall.known, overall.total, overall.low, overall.high, details)
 
 
-# By depth
+# Extrapolation
 
 EXTRAPOLATION = (
-    "Takes new relevant documents to go on falling with depth as they did within the pool, n = C · d^s − 1 (Zobel); it "
-    "counts only what these runs would bring in down to the depth named, and has no interval."
+    "Assumes that new relevant documents keep declining with depth as they did within the pool, n = C · d^s − 1 "
+    "(Zobel). It counts only what these runs would contribute down to that depth, and has no interval."
 )
 
 
-def _by_extrapolation(given: _Given, to: int | None) -> Method:
-    pooled = given.pooled
+def _by_extrapolation(inputs: _Inputs, to: int | None) -> MethodResult:
+    pooled = inputs.pooled
     depth = 0 if pooled is None else pooled.depth
     end = 2 * depth if to is None else to
     method = _method(
@@ -477,14 +477,14 @@ def _by_extrapolation(given: _Given, to: int | None) -> Method:
         return method(None, why_not="needs the runs that were pooled.")
     if end <= depth:
         raise CranfieldError(f"--to {end:,}: expected more than the depth of the pool, {depth:,}.")
-    counts = new_by_depth(pooled)
+    counts = count_new_relevant(pooled)
     mean = counts.mean(axis=0) if len(counts) else np.zeros(depth)
     law, plain = power_law(mean), power_law(mean, less=0.0)
     if law is None:
         return method(None, why_not=f"needs a pool deeper than 1: this one has depth {depth}.")
     if not law.falls:
         return method(None, why_not="needs new relevant documents to become fewer with depth, which they do not here.")
-    topics = tuple(_extrapolated(query, counts[i], end) for i, query, _ in given.topics())
+    topics = tuple(_extrapolated(query, counts[i], end) for i, query, _ in inputs.topics())
     n, in_pool = len(counts), int(counts.sum())
     more = n * law.between(depth, end)
     details = {
@@ -496,82 +496,93 @@ def _by_extrapolation(given: _Given, to: int | None) -> Method:
         "exponent": law.exponent,
         "beyond_by_plain_power_law": None if plain is None else n * plain.between(depth, end),
     }
-    return method(Estimate(None, in_pool, in_pool + more, None, None, details), topics)
+    return method(RelevantEstimate(None, in_pool, in_pool + more, None, None, details), topics)
 
 
-def _extrapolated(query: str, counts: Ints, to: int) -> Estimate:
+def _extrapolated(query: str, counts: Ints, to: int) -> RelevantEstimate:
     law = power_law(counts)
     assert law is not None
     in_pool, more = int(counts.sum()), law.between(len(counts), to)
     details = {"in_pool": in_pool, "beyond": more, "scale": law.scale, "exponent": law.exponent}
     if not law.falls:
         why = "new relevant documents do not become fewer with depth"
-        return Estimate(query, in_pool, None, None, None, details | {"beyond": None}, why)
-    return Estimate(query, in_pool, in_pool + more, None, None, details)
+        return RelevantEstimate(query, in_pool, None, None, None, details | {"beyond": None}, why)
+    return RelevantEstimate(query, in_pool, in_pool + more, None, None, details)
 
 
-# By what is known from elsewhere
+# Outside source
 
 EXTERNAL = (
-    "Takes the documents known from elsewhere as found without regard to the pool, as easy to find as others, and "
-    "relevant in the same sense; those that were judged non-relevant here do not count."
+    "Assumes that the documents of the outside source were found independently of the pool, are as easy to find as "
+    "others, and are relevant in the same sense; those that were judged non-relevant here do not count."
 )
 
 
-def _by_external(given: _Given, external: Qrels | None) -> Method:
+def _by_external(inputs: _Inputs, external: Qrels | None) -> MethodResult:
     method = _method("external", "outside source", EXTERNAL)
     if external is None:
-        return method(None, why_not="needs relevant documents known from elsewhere: --external QRELS.")
+        return method(None, why_not="needs relevant documents from another source: --external QRELS.")
     theirs = dict(zip(external.queries, external.judged, strict=True))
-    if not set(theirs) & set(given.qrels.queries):
-        raise EvaluationError(f"the outside source has no topic of the judgments: it has {join_names(theirs, 3)}.")
+    if not set(theirs) & set(inputs.qrels.queries):
+        raise EvaluationError(
+            f"the outside source and the judgments have no topic in common: the source has {join_names(theirs, 3)}."
+        )
     rows = [
-        (query, known, *_confirmed(theirs.get(query, {}), given.qrels.judged[i], given.rel))
-        for i, query, known in given.topics()
+        (query, known, *_count_confirmed(theirs.get(query, {}), inputs.qrels.judged[i], inputs.rel))
+        for i, query, known in inputs.topics()
     ]
-    topics = tuple(_from_outside(given, *row) for row in rows)
-    named, known_here, refused = (sum(column) for column in zip(*(row[2:] for row in rows), strict=True))
-    overall = _from_outside(given, None, int(given.known.sum()), named, known_here, refused)
-    unknown = [query for query in theirs if query not in set(given.qrels.queries)]
+    topics = tuple(_external_estimate(inputs, *row) for row in rows)
+    named, known_here, rejected = (sum(column) for column in zip(*(row[2:] for row in rows), strict=True))
+    overall = _external_estimate(inputs, None, int(inputs.known.sum()), named, known_here, rejected)
+    unknown = [query for query in theirs if query not in set(inputs.qrels.queries)]
     notes = [f"Topics of the outside source without judgments, left out: {len(unknown):,}."] if unknown else []
     return method(overall, topics, notes=tuple(notes))
 
 
-def _confirmed(theirs: Mapping[str, float], ours: Mapping[str, float], rel: float) -> tuple[int, int, int]:
-    """How many documents are relevant to them, how many of those we know as relevant, and how many we refused."""
+def _count_confirmed(theirs: Mapping[str, float], ours: Mapping[str, float], rel: float) -> tuple[int, int, int]:
+    """How many documents are relevant in `theirs`, and how many of these are relevant or non-relevant in `ours`."""
     named = [doc for doc, grade in theirs.items() if grade >= rel]
     known = sum(ours.get(doc, -1.0) >= rel for doc in named)
-    refused = sum(0 <= ours.get(doc, -1.0) < rel for doc in named)
-    return len(named), known, refused
+    rejected = sum(0 <= ours.get(doc, -1.0) < rel for doc in named)
+    return len(named), known, rejected
 
 
-def _from_outside(given: _Given, topic: str | None, known: int, named: int, here: int, refused: int) -> Estimate:
-    counted_ones = named - refused
-    details: dict[str, Any] = {"named": named, "known_here": here, "judged_non_relevant": refused}
-    if not counted_ones:
-        return Estimate(topic, known, None, None, None, details, "the outside source names no relevant document")
-    interval = share_interval(here, counted_ones, given.level, given.kind)
-    details |= {"recall": here / counted_ones, "recall_low": interval.low, "recall_high": interval.high}
-    least = known + counted_ones - here  # these are there for sure
+def _external_estimate(
+    inputs: _Inputs, topic: str | None, known: int, named: int, here: int, rejected: int
+) -> RelevantEstimate:
+    candidates = named - rejected
+    details: dict[str, Any] = {"named": named, "known_here": here, "judged_non_relevant": rejected}
+    if not candidates:
+        return RelevantEstimate(
+            topic, known, None, None, None, details, "the outside source names no relevant document"
+        )
+    interval = share_interval(here, candidates, inputs.level, inputs.kind)
+    details |= {"recall": here / candidates, "recall_low": interval.low, "recall_high": interval.high}
+    least = known + candidates - here  # these certainly exist
     low, high = known / interval.high, known / interval.low if interval.low else None
-    total = known * counted_ones / here if here else None
-    note = "" if here else "the judgments know none of its documents"
-    return Estimate(topic, known, None if total is None else max(total, least), max(low, least), high, details, note)
+    total = known * candidates / here if here else None
+    note = "" if here else "the judgments contain none of its documents"
+    return RelevantEstimate(
+        topic, known, None if total is None else max(total, least), max(low, least), high, details, note
+    )
 
 
-def _method(name: str, title: str, assumption: str) -> Callable[..., Method]:
-    def made(
-        overall: Estimate | None, topics: tuple[Estimate, ...] = (), why_not: str = "", notes: tuple[str, ...] = ()
-    ) -> Method:
-        return Method(name, title, assumption, overall, topics, why_not, notes)
+def _method(name: str, title: str, assumption: str) -> Callable[..., MethodResult]:
+    def result(
+        overall: RelevantEstimate | None,
+        topics: tuple[RelevantEstimate, ...] = (),
+        why_not: str = "",
+        notes: tuple[str, ...] = (),
+    ) -> MethodResult:
+        return MethodResult(name, title, assumption, overall, topics, why_not, notes)
 
-    return made
+    return result
 
 
-def _run_recalls(given: _Given) -> Iterator[RunRecall]:
-    if given.pooled is None:
+def _run_recalls(inputs: _Inputs) -> Iterator[RunRecall]:
+    if inputs.pooled is None:
         return
-    known = int(given.known.sum())
-    for name, join in zip(given.pooled.names, given.pooled.joins, strict=True):
-        found = int(np.count_nonzero(join.grade >= given.rel))
+    known = int(inputs.known.sum())
+    for name, join in zip(inputs.pooled.names, inputs.pooled.joins, strict=True):
+        found = int(np.count_nonzero(join.grade >= inputs.rel))
         yield RunRecall(name, found, found / known if known else None)

@@ -1,8 +1,8 @@
-"""Would the judgments have been fair to a run that was not pooled? Leave one out, and evaluate again.
+"""Are the judgments fair to a run that was not pooled? Leave each run out and evaluate again.
 
-For a run, the judgments of documents that it alone brought into the pool are taken away, as if it had never been
-there (Zobel, SIGIR 1998; Buckley, Dimmick, Soboroff & Voorhees, 2007): they become unjudged, not non-relevant, and the
-number of relevant documents falls. For a group, all of its runs are left out together (Büttcher et al., SIGIR 2007).
+To leave out a run, the judgments of documents that only it contributed are removed, as if it had never been pooled
+(Zobel, SIGIR 1998; Buckley, Dimmick, Soboroff & Voorhees, 2007): they become unjudged, not non-relevant, and the number
+of relevant documents falls. The runs of a group are left out together (Büttcher et al., SIGIR 2007).
 """
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ import numpy as np
 from cranfield.base import Record
 from cranfield.data import Ints
 from cranfield.pooling.contributions import PooledRuns
-from cranfield.pooling.subsampled_qrels import (
-    Evaluated,
+from cranfield.pooling.reevaluation import (
     Flips,
+    PairwiseSignificance,
     Reevaluation,
-    Verdicts,
-    judged_mask,
+    ScoreTable,
+    compare_all_pairs,
+    correlate_rankings,
+    mask_without,
     ranks,
-    taus,
-    verdicts,
 )
 
 
-class Change(Record):
-    """A run's mean and rank with all judgments, and without those that its side alone brought in."""
+class ScoreChange(Record):
+    """A run's mean and rank with all judgments, and without those that only it, or its group, contributed."""
 
     run: str
     before: float
@@ -42,60 +42,60 @@ class Change(Record):
 
     @property
     def percent(self) -> float | None:
-        """The change in hundredths of what it was; None where that was 0."""
+        """The relative change; None if the score was 0."""
         return 100 * self.delta / self.before if self.before else None
 
     @property
     def delta_rank(self) -> int:
-        """How many places the run falls; negative if it climbs."""
+        """How many ranks the run drops; negative if it rises."""
         return self.rank_after - self.rank_before
 
 
-class Effect(Record):
-    """What leaving out does by one measure: to those left out, and to the order of all runs."""
+class LeaveOutEffect(Record):
+    """The effect of leaving out, by one measure: on the runs left out, and on the ranking of all runs."""
 
     measure: str
-    changes: tuple[Change, ...]  # of the runs left out
-    tau: float | None  # of all runs, all judgments against fewer; None where all are tied
+    changes: tuple[ScoreChange, ...]  # of the runs left out
+    tau: float | None  # between the rankings with all and with fewer judgments; None if all are tied
     tau_ap: float | None
     flips: Flips
 
 
-class LeftOut(Record):
-    """A run or a group that was left out, with the judgments that went with it."""
+class LeaveOutResult(Record):
+    """A run or group that was left out, with the judgments removed."""
 
     name: str
     runs: tuple[str, ...]
-    judgments: int  # that only it brought in
-    relevant: int  # how many of them are of relevant documents
-    effects: tuple[Effect, ...]
+    judgments: int  # that only it contributed
+    relevant: int  # how many of them are relevant
+    effects: tuple[LeaveOutEffect, ...]
 
-    def effect(self, measure: str) -> Effect:
+    def effect(self, measure: str) -> LeaveOutEffect:
         return next(effect for effect in self.effects if effect.measure == measure)
 
 
-class Standing(Record):
-    """How all runs stand if each is scored without what its own side brought in, by one measure."""
+class LeaveOutSummary(Record):
+    """All runs, each scored without its own contributions, by one measure."""
 
     measure: str
-    tau: float | None  # these scores against those with all judgments
+    tau: float | None  # between these scores and those with all judgments
     tau_ap: float | None
-    mean_change: float  # of the runs, signs apart
-    worst: Change  # the run that loses most, in score
-    lowest_tau: float | None  # of the rankings with one left out
+    mean_change: float  # absolute
+    worst: ScoreChange  # the run whose score drops most
+    lowest_tau: float | None  # of any ranking with one left out
     lowest_tau_ap: float | None
     most_flips: int
     largest_fall: int  # in ranks
 
 
 class Reusability(Record):
-    """Leave-one-run-out and leave-one-group-out."""
+    """Results of leave-one-run-out and leave-one-group-out."""
 
-    runs: tuple[LeftOut, ...]
-    groups: tuple[LeftOut, ...]  # none if no runs belong together
-    of_runs: tuple[Standing, ...]  # one a measure
-    of_groups: tuple[Standing, ...]
-    full: Evaluated
+    runs: tuple[LeaveOutResult, ...]
+    groups: tuple[LeaveOutResult, ...]  # empty without groups
+    of_runs: tuple[LeaveOutSummary, ...]  # one per measure
+    of_groups: tuple[LeaveOutSummary, ...]
+    full: ScoreTable
     alpha: float
     correction: str
 
@@ -108,46 +108,46 @@ def leave_out(
     correction: str = "holm",
     watch: Any = None,
 ) -> Reusability:
-    """Leave out every run, and every group if there are any, and evaluate all runs with what judgments remain.
+    """Leave out every run, and every group if there are any, and evaluate all runs with the remaining judgments.
 
-    `watch` is called with an iterable, how many it has and what is done, and gives it back, as a progress bar does.
+    `watch(iterable, total, description)` wraps the iteration, as a progress bar does.
     """
     again = Reevaluation(pooled.qrels, pooled.joins, measures, pooled.rel)
-    leaving = _Leaving(pooled, again, alpha, correction)
-    sides: list[tuple[str, tuple[int, ...], Ints]] = [
+    evaluation = _LeaveOut(pooled, again, alpha, correction)
+    parts: list[tuple[str, tuple[int, ...], Ints]] = [
         (name, (r,), pooled.unique_to_run(r)) for r, name in enumerate(pooled.names)
     ]
     if pooled.has_groups:
-        sides += [(group, at, pooled.unique_to_group(group)) for group, at in pooled.members.items()]
-    made: Iterable[LeftOut] = (leaving.out(*side) for side in sides)
-    found = list(made if watch is None else watch(made, len(sides), "leaving out"))
-    runs, groups = tuple(found[: len(pooled.runs)]), tuple(found[len(pooled.runs) :])
+        parts += [(group, at, pooled.unique_to_group(group)) for group, at in pooled.members.items()]
+    lazily: Iterable[LeaveOutResult] = (evaluation.leave_out(*part) for part in parts)
+    results = list(lazily if watch is None else watch(lazily, len(parts), "leaving out"))
+    runs, groups = tuple(results[: len(pooled.runs)]), tuple(results[len(pooled.runs) :])
     return Reusability(
         runs=runs,
         groups=groups,
-        of_runs=tuple(_standings(runs, again.full)),
-        of_groups=tuple(_standings(groups, again.full)) if groups else (),
+        of_runs=tuple(_summarize(runs, again.full)),
+        of_groups=tuple(_summarize(groups, again.full)) if groups else (),
         full=again.full,
         alpha=alpha,
         correction=correction,
     )
 
 
-class _Leaving:
-    """What stays the same whoever is left out."""
+class _LeaveOut:
+    """What is the same whichever run is left out."""
 
     def __init__(self, pooled: PooledRuns, again: Reevaluation, alpha: float, correction: str) -> None:
         self.pooled, self.again, self.alpha, self.correction = pooled, again, alpha, correction
         self.full = again.full
         self.ranks = [ranks(means, sign) for means, sign in zip(self.full.means, self.full.signs, strict=True)]
-        self.verdicts = [self._verdicts(self.full, m) for m in range(len(self.full.labels))]
+        self.significance = [self._significance(self.full, m) for m in range(len(self.full.labels))]
 
-    def out(self, name: str, members: Sequence[int], unique: Ints) -> LeftOut:
-        """Evaluate without the judgments that only these runs brought in."""
+    def leave_out(self, name: str, members: Sequence[int], unique: Ints) -> LeaveOutResult:
+        """Evaluate without the judgments that only these runs contributed."""
         pooled = self.pooled
         dropped = unique[pooled.is_judged[unique]]
-        reduced = self.again.with_only(judged_mask(pooled.in_qrels, dropped))
-        return LeftOut(
+        reduced = self.again.evaluate_subset(mask_without(pooled.in_qrels, dropped))
+        return LeaveOutResult(
             name=name,
             runs=tuple(pooled.names[r] for r in members),
             judgments=len(dropped),
@@ -155,16 +155,16 @@ class _Leaving:
             effects=tuple(self._effect(reduced, m, members) for m in range(len(self.full.labels))),
         )
 
-    def _effect(self, reduced: Evaluated, m: int, members: Sequence[int]) -> Effect:
+    def _effect(self, reduced: ScoreTable, m: int, members: Sequence[int]) -> LeaveOutEffect:
         sign = self.full.signs[m]
         before, after = self.full.means[m], reduced.means[m]
         after_ranks = ranks(after, sign)
-        tau, tau_ap = taus(before, after, sign)
+        tau, tau_ap = correlate_rankings(before, after, sign)
         same = reduced is self.full
-        return Effect(
+        return LeaveOutEffect(
             measure=self.full.labels[m],
             changes=tuple(
-                Change(
+                ScoreChange(
                     self.pooled.names[r],
                     float(before[r]),
                     float(after[r]),
@@ -175,22 +175,22 @@ class _Leaving:
             ),
             tau=tau,
             tau_ap=tau_ap,
-            flips=Flips.between(self.verdicts[m], self.verdicts[m] if same else self._verdicts(reduced, m)),
+            flips=Flips.between(self.significance[m], self.significance[m] if same else self._significance(reduced, m)),
         )
 
-    def _verdicts(self, evaluated: Evaluated, m: int) -> Verdicts:
-        return verdicts(evaluated.values[m], evaluated.signs[m], self.alpha, self.correction)
+    def _significance(self, evaluated: ScoreTable, m: int) -> PairwiseSignificance:
+        return compare_all_pairs(evaluated.values[m], evaluated.signs[m], self.alpha, self.correction)
 
 
-def _standings(sides: Sequence[LeftOut], full: Evaluated) -> Iterator[Standing]:
+def _summarize(results: Sequence[LeaveOutResult], full: ScoreTable) -> Iterator[LeaveOutSummary]:
     for m, label in enumerate(full.labels):
         sign = full.signs[m]
-        effects = [side.effects[m] for side in sides]
+        effects = [result.effects[m] for result in results]
         changes = [change for effect in effects for change in effect.changes]
-        tau, tau_ap = taus(
+        tau, tau_ap = correlate_rankings(
             np.array([change.before for change in changes]), np.array([change.after for change in changes]), sign
         )
-        yield Standing(
+        yield LeaveOutSummary(
             measure=label,
             tau=tau,
             tau_ap=tau_ap,

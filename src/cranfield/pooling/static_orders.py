@@ -1,4 +1,4 @@
-"""Orders that need no judgment: by the best rank, or by what fusion makes of the lists."""
+"""Orders that need no judgments: by best rank, or by the score of a fusion."""
 
 from __future__ import annotations
 
@@ -7,46 +7,46 @@ from collections.abc import Sequence
 from cranfield.base import encode_id
 from cranfield.data import Run
 from cranfield.fusion import gather, recipe_of
-from cranfield.pooling.lists import Lists
-from cranfield.pooling.strategy import Fixed, Setting
+from cranfield.pooling.ranked_lists import RankedLists
+from cranfield.pooling.selector import PoolingContext, StaticSelector
 
 
-def depth_order(lists: Lists, depth: int | None = None) -> list[str]:
-    """Documents by their best rank, then by how many systems have them, then by id.
+def order_by_depth(lists: RankedLists, depth: int | None = None) -> list[str]:
+    """Documents by best rank, then by the number of systems that have them, then by id.
 
-    >>> depth_order(Lists("1", ("a", "b"), (("d1", "d2"), ("d3", "d2"))))
+    >>> order_by_depth(RankedLists("1", ("a", "b"), (("d1", "d2"), ("d3", "d2"))))
     ['d1', 'd3', 'd2']
     """
-    ranks, best = lists.ranks, lists.best
+    ranks, best = lists.ranks, lists.best_rank
     docs = [doc for doc in ranks if depth is None or best[doc] <= depth]
     return sorted(docs, key=lambda doc: (best[doc], -len(ranks[doc]), encode_id(doc)))
 
 
-class Depth(Fixed):
-    """Every document that some system has among its first k, those at the best ranks first."""
+class Depth(StaticSelector):
+    """Every document among the first k of any system, best ranks first."""
 
     def order(self) -> Sequence[str]:
-        return depth_order(self.lists)
+        return order_by_depth(self.lists)
 
 
-class Fused(Fixed):
-    """By the score of a fusion: what many systems have comes first, what one has alone last."""
+class FusedOrder(StaticSelector):
+    """By the score of a fusion: documents that many systems have come first."""
 
     method: str
 
-    def __init__(self, lists: Lists, setting: Setting, **params: float) -> None:
-        super().__init__(lists, setting)
+    def __init__(self, lists: RankedLists, context: PoolingContext, **params: float) -> None:
+        super().__init__(lists, context)
         self.params = params
 
     def order(self) -> Sequence[str]:
         recipe = recipe_of(self.method, len(self.lists.docs), params=self.params)
-        (found,) = gather(self._runs(), [self.lists.query])
-        order, _ = found.ranked(recipe.scores(found))
-        docs: list[str] = found.docs[order].tolist()
+        (gathered,) = gather(self._runs(), [self.lists.query])
+        order, _ = gathered.ranked(recipe.scores(gathered))
+        docs: list[str] = gathered.docs[order].tolist()
         return docs
 
     def _runs(self) -> list[Run]:
-        """The lists as runs again."""
+        """The lists as runs."""
         lists = self.lists
         return [
             Run.from_rows([lists.query] * len(docs), docs, scores, name=name)
@@ -54,20 +54,20 @@ class Fused(Fixed):
         ]
 
 
-class RRF(Fused):
+class RRF(FusedOrder):
     method = "rrf"
 
 
-class RBP(Fused):
+class RBP(FusedOrder):
     method = "rbc"
 
-    def __init__(self, lists: Lists, setting: Setting, p: float) -> None:
-        super().__init__(lists, setting, phi=p)
+    def __init__(self, lists: RankedLists, context: PoolingContext, p: float) -> None:
+        super().__init__(lists, context, phi=p)
 
 
-class Borda(Fused):
+class Borda(FusedOrder):
     method = "bordafuse"
 
 
-class CombMNZ(Fused):
+class CombMNZ(FusedOrder):
     method = "mnz"

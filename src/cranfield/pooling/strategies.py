@@ -1,4 +1,4 @@
-"""The strategies by name: what each is, its parameters, and what it needs beyond the lists of the runs."""
+"""The pooling strategies by name, with their parameters and what they need besides the runs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, Literal
 
 from cranfield.base import Parameter, Record, check_parameters, suggest
 from cranfield.errors import CranfieldError
-from cranfield.pooling.lists import Lists
-from cranfield.pooling.sampling import as_strata
-from cranfield.pooling.strategy import Asker, Setting
+from cranfield.pooling.ranked_lists import RankedLists
+from cranfield.pooling.sampling import parse_strata
+from cranfield.pooling.selector import PoolingContext, Selector
 
-# order: as many as the budget allows, best first · sample: drawn by chance · adaptive: by what was judged so far
+# order: best first, as many as the budget allows · sample: drawn at random · adaptive: guided by the judgments so far
 Kind = Literal["order", "sample", "adaptive"]
 
 
@@ -22,7 +22,7 @@ class Strata(Parameter):
 
     def check(self, name: str, value: Any) -> Any:
         try:
-            return as_strata(value)
+            return parse_strata(value)
         except (TypeError, ValueError) as error:
             raise CranfieldError(f"{name}={value!r}: expected {error}.") from None
 
@@ -36,172 +36,164 @@ class Strategy(Record, eq=False):
     name: str
     title: str
     kind: Kind
-    home: str  # the module and class that ask
+    home: str  # module and class of its selector
     reference: str = ""
-    fixed: Mapping[str, Any] = field(default_factory=dict)  # what makes it differ from others of its class
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()  # of a Setting
+    needs: tuple[str, ...] = ()  # fields of the PoolingContext
 
-    def asker(self, lists: Lists, setting: Setting, params: Mapping[str, Any] | None = None) -> Asker:
-        """What it asks for one topic."""
+    def selector(
+        self, lists: RankedLists, context: PoolingContext, params: Mapping[str, Any] | None = None
+    ) -> Selector:
+        """The selector of one topic."""
         module, name = self.home.split(".")
-        kind = getattr(import_module(f"cranfield.pooling.{module}"), name)
-        asker: Asker = kind(lists, setting, **self.fixed, **self.checked(params or {}))
-        return asker
+        selector_class = getattr(import_module(f"cranfield.pooling.{module}"), name)
+        selector: Selector = selector_class(lists, context, **self.check(params or {}))
+        return selector
 
-    def checked(self, params: Mapping[str, Any]) -> dict[str, Any]:
-        """All parameters, those that are given checked."""
+    def check(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """Values for all parameters: those given, checked, and the defaults of the others."""
         return check_parameters(self.name, self.parameters, params)
 
-    def require(self, setting: Setting) -> None:
-        """An error if something is missing that it cannot do without."""
+    def require(self, context: PoolingContext) -> None:
+        """Raise an error if something it needs is missing."""
         for need in self.needs:
-            if getattr(setting, need) is None:
+            if getattr(context, need) is None:
                 raise CranfieldError(f"{self.name} needs {_NEEDS[need]}.")
 
-    def require_texts(self, setting: Setting, lists: Iterable[Lists]) -> None:
-        """An error if it learns from texts and has those of other documents."""
-        if "documents" in self.needs and not any(doc in setting.texts.numbers for own in lists for doc in own.ranks):
-            raise CranfieldError(f"{self.name}: there is no text of any document of the runs. Are the ids the same?")
+    def require_texts(self, context: PoolingContext, lists: Iterable[RankedLists]) -> None:
+        """Raise an error if it learns from texts, but none of them is of a document of the runs."""
+        if "documents" in self.needs and not any(doc in context.vectors.numbers for one in lists for doc in one.ranks):
+            raise CranfieldError(f"{self.name}: no document of the runs has a text. Are the ids the same?")
 
 
 _NEEDS = {
     "documents": "the texts of documents: --documents FILE",
-    "topics": "the words of the topics: --topics FILE",
-    "search": "something to search with: --index INDEX",
+    "topics": "the texts of topics: --topics FILE",
+    "search": "an index to search: --index INDEX",
 }
 
 
-def strategy_of(name: str) -> Strategy:
+def find_strategy(name: str) -> Strategy:
     """The strategy of that name.
 
-    >>> strategy_of("Thompson").name
+    >>> find_strategy("Thompson").name
     'ts'
     """
     plain = name.strip().lower().replace("_", "-")
-    found = STRATEGIES.get(_ALIASES.get(plain, plain))
-    if found is None:
+    strategy = STRATEGIES.get(_ALIASES.get(plain, plain))
+    if strategy is None:
         hint = suggest(plain, [*STRATEGIES, *_ALIASES])
-        raise CranfieldError(f"no strategy is called {name!r}.{hint} There are {', '.join(STRATEGIES)}.")
-    return found
+        raise CranfieldError(f"unknown strategy {name!r}.{hint} Strategies: {', '.join(STRATEGIES)}.")
+    return strategy
 
 
-def _bandit(kind: str, memory: float, update: str = "all") -> tuple[Kind, str, str, dict[str, Any], dict[str, Any]]:
-    """What all bandits have in common: kind, home, reference, what is fixed, parameters."""
+def _bandit(name: str, title: str, selector: str, memory: float, update: str = "all") -> Strategy:
+    """The bandits have the same parameters, with different defaults."""
     parameters = {
-        "memory": Parameter("how much of what was judged counts at the next judgment", memory, low=0, high=1),
+        "memory": Parameter("weight of earlier judgments at each new one", memory, low=0, high=1),
         "update": Parameter(
-            "which runs learn from a document: all that have it, or its own", update, choices=("all", "own")
+            "runs that a judgment updates: all with the document, or its own", update, choices=("all", "own")
         ),
-        "seed_depth": Parameter("depth to which all is judged first", 1, low=0, whole=True),
+        "seed_depth": Parameter("depth to which everything is judged first", 1, low=0, whole=True),
     }
-    return "adaptive", f"bandits.{kind}", "Losada, Parapar & Barreiro, IPM 2017", {}, parameters
+    reference = "Losada, Parapar & Barreiro, IPM 2017"
+    return Strategy(name, title, "adaptive", f"bandits.{selector}", reference, parameters)
 
 
-def _one(*args: Any, **more: Any) -> tuple[str, Strategy]:
-    strategy = Strategy(*args, **more)
-    return strategy.name, strategy
-
-
-STRATEGIES: Mapping[str, Strategy] = dict(
-    [
-        _one("depth", "the first k documents of each run, best ranks first", "order", "static_orders.Depth"),
-        _one(
-            "mnz",
-            "by CombMNZ: the sum of the scores, times the number of runs",
-            "order",
-            "static_orders.CombMNZ",
-            "Fox & Shaw, TREC-2 1993",
-        ),
-        _one("borda", "by Borda's count", "order", "static_orders.Borda", "Aslam & Montague, SIGIR 2001"),
-        _one(
-            "rrf",
-            "by reciprocal ranks, Σ1/(k + rank)",
-            "order",
-            "static_orders.RRF",
-            "Cormack, Clarke & Büttcher, SIGIR 2009",
-            parameters={"k": Parameter("how little the first ranks stand out", 60, low=0, high=1e9)},
-        ),
-        _one(
-            "rbp",
-            "by rank-biased precision, Σ(1 − p)p^(rank − 1)",
-            "order",
-            "static_orders.RBP",
-            "Moffat, Webber & Zobel, SIGIR 2007",
-            parameters={"p": Parameter("how far down a list its reader gets", 0.8, low=0.0001, high=0.9999)},
-        ),
-        _one(
-            "uniform",
-            "a random sample; every document has the same chance",
-            "sample",
-            "sampling.Uniform",
-            parameters={"rate": Parameter("share of a topic's documents", None, low=0, high=1, above_low=True)},
-        ),
-        _one(
-            "stratified",
-            "a random sample, the share depending on the best rank",
-            "sample",
-            "sampling.Stratified",
-            "Yilmaz, Kanoulas & Aslam, SIGIR 2008",
-            parameters={
-                "strata": Strata("last rank and rate of each stratum", "10:1,50:0.4,100:0.1"),
-            },
-        ),
-        _one(
-            "mtf",
-            "move-to-front: stay with a run while its documents are relevant",
-            "adaptive",
-            "move_to_front.MoveToFront",
-            "Cormack, Palmer & Clarke, SIGIR 1998",
-        ),
-        _one("mm", "bandit: the run with the most relevant so far", *_bandit("MaxMean", 1.0)),
-        _one("mm-ns", "bandit: a run whose last judged document was relevant", *_bandit("MaxMean", 0.0)),
-        _one("ts", "bandit: Thompson sampling", *_bandit("Thompson", 1.0)),
-        _one("ts-ns", "bandit: Thompson sampling by the last judgments", *_bandit("Thompson", 0.0)),
-        _one("ucb", "bandit: upper confidence bounds", *_bandit("UCB", 1.0, "own")),
-        _one(
-            "hedge",
-            "a vote of runs, weighted by how their documents did",
-            "adaptive",
-            "hedge.Hedge",
-            "Aslam, Pavlu & Savell, SIGIR 2003",
-            parameters={"beta": Parameter("how much weight a loss costs", 0.1, low=0, high=1, above_low=True)},
-        ),
-        _one(
-            "active",
-            "active sampling, with the chances that estimates need",
-            "adaptive",
-            "active.ActiveSampling",
-            "Li & Kanoulas, CIKM 2017",
-            parameters={
-                "draws": Parameter("draws in a round, after which runs are weighed", 10, low=1, whole=True),
-                "explore": Parameter(
-                    "share of the draws that is left to all runs alike", 0.1, low=0, high=1, above_low=True
-                ),
-            },
-        ),
-        _one(
-            "autotar",
-            "active learning from the texts of documents",
-            "adaptive",
-            "autotar.AutoTAR",
-            "Cormack & Grossman, SIGIR 2015",
-            parameters={
-                "negatives": Parameter("random documents presumed not relevant", 100, low=1, whole=True),
-                "penalty": Parameter("how strongly weights are held down", 0.1, low=0, high=1e9, above_low=True),
-            },
-            needs=("documents", "topics"),
-        ),
-        _one(
-            "expansion",
-            "the first k, then what searching with the relevant ones finds",
-            "adaptive",
-            "expansion.Expansion",
-            parameters={"found": Parameter("new documents taken from each search", 10, low=1, whole=True)},
-            needs=("search",),
-        ),
-    ]
+_STRATEGIES = (
+    Strategy("depth", "the first k documents of each run, best ranks first", "order", "static_orders.Depth"),
+    Strategy(
+        "mnz",
+        "by CombMNZ: the sum of the scores, times the number of runs",
+        "order",
+        "static_orders.CombMNZ",
+        "Fox & Shaw, TREC-2 1993",
+    ),
+    Strategy("borda", "by Borda count", "order", "static_orders.Borda", "Aslam & Montague, SIGIR 2001"),
+    Strategy(
+        "rrf",
+        "by reciprocal ranks, Σ1/(k + rank)",
+        "order",
+        "static_orders.RRF",
+        "Cormack, Clarke & Büttcher, SIGIR 2009",
+        {"k": Parameter("how little the first ranks stand out", 60, low=0, high=1e9)},
+    ),
+    Strategy(
+        "rbp",
+        "by rank-biased precision, Σ(1 − p)p^(rank − 1)",
+        "order",
+        "static_orders.RBP",
+        "Moffat, Webber & Zobel, SIGIR 2007",
+        {"p": Parameter("probability that a user goes on to the next rank", 0.8, low=0.0001, high=0.9999)},
+    ),
+    Strategy(
+        "uniform",
+        "a random sample; every document has the same probability",
+        "sample",
+        "sampling.Uniform",
+        parameters={"rate": Parameter("share of a topic's documents", None, low=0, high=1, above_low=True)},
+    ),
+    Strategy(
+        "stratified",
+        "a random sample; the share depends on the best rank",
+        "sample",
+        "sampling.Stratified",
+        "Yilmaz, Kanoulas & Aslam, SIGIR 2008",
+        {"strata": Strata("last rank and rate of each stratum", "10:1,50:0.4,100:0.1")},
+    ),
+    Strategy(
+        "mtf",
+        "move-to-front: stay with a run while its documents are relevant",
+        "adaptive",
+        "move_to_front.MoveToFront",
+        "Cormack, Palmer & Clarke, SIGIR 1998",
+    ),
+    _bandit("mm", "bandit: the run with the most relevant documents so far", "MaxMean", 1.0),
+    _bandit("mm-ns", "bandit: a run whose last judged document was relevant", "MaxMean", 0.0),
+    _bandit("ts", "bandit: Thompson sampling", "Thompson", 1.0),
+    _bandit("ts-ns", "bandit: Thompson sampling by the last judgments", "Thompson", 0.0),
+    _bandit("ucb", "bandit: upper confidence bounds", "UCB", 1.0, "own"),
+    Strategy(
+        "hedge",
+        "a vote of the runs, weighted by how relevant their documents were",
+        "adaptive",
+        "hedge.Hedge",
+        "Aslam, Pavlu & Savell, SIGIR 2003",
+        {"beta": Parameter("how much weight a loss costs", 0.1, low=0, high=1, above_low=True)},
+    ),
+    Strategy(
+        "active",
+        "active sampling, with the probabilities that estimates need",
+        "adaptive",
+        "active.ActiveSampling",
+        "Li & Kanoulas, CIKM 2017",
+        {
+            "draws": Parameter("draws per round, after which runs are weighted again", 10, low=1, whole=True),
+            "explore": Parameter("share of the draws spread evenly over all runs", 0.1, low=0, high=1, above_low=True),
+        },
+    ),
+    Strategy(
+        "autotar",
+        "active learning from the texts of documents",
+        "adaptive",
+        "autotar.AutoTAR",
+        "Cormack & Grossman, SIGIR 2015",
+        {
+            "negatives": Parameter("random documents presumed not relevant", 100, low=1, whole=True),
+            "penalty": Parameter("strength of the regularisation", 0.1, low=0, high=1e9, above_low=True),
+        },
+        needs=("documents", "topics"),
+    ),
+    Strategy(
+        "expansion",
+        "the first k, then the results of searches with the relevant ones",
+        "adaptive",
+        "expansion.Expansion",
+        parameters={"found": Parameter("new documents taken from each search", 10, low=1, whole=True)},
+        needs=("search",),
+    ),
 )
+STRATEGIES: Mapping[str, Strategy] = {strategy.name: strategy for strategy in _STRATEGIES}
 _ALIASES = {
     "take": "depth",
     "combmnz": "mnz",

@@ -1,4 +1,4 @@
-"""Documents as vectors of their words, and a classifier that learns which are relevant."""
+"""Documents as tf-idf vectors, and a classifier that learns which of them are relevant."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from cranfield.data import Bools, Document, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.text import Analysis
 
-MOST_STEPS = 1000
-EXACT = 1e-9  # slope at which weights are taken for the best
-PLAIN = Analysis(stemmer="none")  # a stemmer would be an extra
+MAX_STEPS = 1000
+TOLERANCE = 1e-9  # of the gradient at the optimum
+UNSTEMMED = Analysis(stemmer="none")  # stemmers need an extra
 
 
-class Texts(Record, eq=False):
-    """Documents as rows of (1 + ln tf)·ln(N/df), each of length 1."""
+class DocumentVectors(Record, eq=False):
+    """Documents as rows of (1 + ln tf)·ln(N/df), normalised to length 1."""
 
     docs: tuple[str, ...]
-    numbers: Mapping[str, int]  # of the documents
+    numbers: Mapping[str, int]  # doc -> row
     terms: Mapping[str, int]
     weights: Floats  # ln(N/df) of each term
-    vectors: Any  # a sparse matrix, documents × terms
+    matrix: Any  # sparse, documents × terms
     analysis: Analysis
 
     @classmethod
-    def of(cls, documents: Iterable[Document], analysis: Analysis = PLAIN) -> Texts:
-        """The vectors of documents, by their titles and texts."""
+    def of(cls, documents: Iterable[Document], analysis: Analysis = UNSTEMMED) -> DocumentVectors:
+        """The vectors of documents, from their titles and texts."""
         docs: dict[str, int] = {}
         terms: dict[str, int] = {}
         starts, at, counts = array("q", [0]), array("q"), array("d")
@@ -50,11 +50,11 @@ class Texts(Record, eq=False):
         frequency = np.bincount(columns, minlength=len(terms))
         weights = np.log(len(docs) / np.maximum(frequency, 1))
         values = np.frombuffer(counts) * weights[columns] if len(at) else np.empty(0)
-        vectors = _unit_rows(values, columns, np.frombuffer(starts, dtype=np.int64), len(terms))
-        return cls(tuple(docs), docs, terms, weights, vectors, analysis)
+        matrix = _unit_rows(values, columns, np.frombuffer(starts, dtype=np.int64), len(terms))
+        return cls(tuple(docs), docs, terms, weights, matrix, analysis)
 
     def vector(self, text: str) -> Any:
-        """A text as a row; of words that no document has there is nothing."""
+        """A text as a row; words that no document has are ignored."""
         counts = Counter(term for term in self.analysis.terms(text) if term in self.terms)
         columns = np.array([self.terms[term] for term in counts], dtype=np.int64)
         values = np.array([1 + math.log(count) for count in counts.values()]) * self.weights[columns]
@@ -71,30 +71,30 @@ def _unit_rows(values: Floats, columns: Ints, starts: Ints, terms: int) -> Any:
     return csr_matrix((unit, columns, starts), shape=(len(sizes), terms))
 
 
-def learned_scores(vectors: Any, rows: Any, is_relevant: Bools, penalty: float) -> Floats:
-    """How relevant each vector looks, by logistic regression on the rows given: log odds.
+def train_and_score(matrix: Any, rows: Any, is_relevant: Bools, penalty: float) -> Floats:
+    """Train a logistic regression on the rows, and score all documents by log odds of relevance.
 
-    Relevant and other rows count the same in all. The weights w, one of them for a constant, minimise the mean loss
-    plus penalty·|w|²/2, by Nesterov's descent: with the constant no row is longer than √2, so that the curvature is
-    between the penalty and a half more. (No optimiser of SciPy: for problems this small the threads of its linear
-    algebra cost far more than they do.)
+    Relevant and non-relevant rows have the same total weight. The coefficients w, including an intercept, minimise the
+    mean loss plus penalty·|w|²/2, by Nesterov's accelerated gradient descent: with the intercept no row is longer than
+    √2, so the curvature lies between the penalty and the penalty plus a half. (SciPy's optimisers start threads for
+    their linear algebra, which cost far more than they save on problems this small.)
     """
-    used = np.unique(rows.indices)  # what no row has is worth nothing
-    some = rows[:, used]
-    across = some.T.tocsr()
+    used = np.unique(rows.indices)  # terms of no row have weight 0
+    subset = rows[:, used]
+    transposed = subset.T.tocsr()
     sign = np.where(is_relevant, 1.0, -1.0)
     share = np.where(is_relevant, 0.5 / max(1, is_relevant.sum()), 0.5 / max(1, (~is_relevant).sum()))
     step, root = 1 / (0.5 + penalty), math.sqrt(1 + 0.5 / penalty)
     momentum = (root - 1) / (root + 1)
-    weights = ahead = np.zeros(len(used) + 1)
-    for _ in range(MOST_STEPS):
-        pull = sign * share * np.exp(-np.logaddexp(0.0, sign * (some @ ahead[1:] + ahead[0])))
-        slope = penalty * ahead - np.concatenate(([pull.sum()], across @ pull))
-        weights, before = ahead - step * slope, weights
-        ahead = weights + momentum * (weights - before)
-        if np.abs(slope).max() < EXACT:
+    weights = lookahead = np.zeros(len(used) + 1)
+    for _ in range(MAX_STEPS):
+        residual = sign * share * np.exp(-np.logaddexp(0.0, sign * (subset @ lookahead[1:] + lookahead[0])))
+        gradient = penalty * lookahead - np.concatenate(([residual.sum()], transposed @ residual))
+        weights, before = lookahead - step * gradient, weights
+        lookahead = weights + momentum * (weights - before)
+        if np.abs(gradient).max() < TOLERANCE:
             break
-    every = np.zeros(vectors.shape[1])
-    every[used] = weights[1:]
-    scores: Floats = vectors @ every + weights[0]
+    coefficients = np.zeros(matrix.shape[1])
+    coefficients[used] = weights[1:]
+    scores: Floats = matrix @ coefficients + weights[0]
     return scores

@@ -8,7 +8,18 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cranfield.base import pluralize
-from cranfield.pooling import ALIKE, COMPLETE, TOP, Curve, Guess, Likeness, P, Pool, Survey, strategy_of
+from cranfield.pooling import (
+    COMPLETE,
+    RBO_DEPTH,
+    RBO_P,
+    SIMILAR_RBO,
+    GainCurve,
+    JudgmentFreeRanking,
+    Pool,
+    PoolOverview,
+    RunSimilarity,
+    find_strategy,
+)
 from cranfield.reporting.plots.plot import Plot
 from cranfield.reporting.plots.theme import INK, LINE, VERMILLION, colours
 from cranfield.reporting.plots.vega_parts import line_layers, name, quantity, rows, unfolded, value
@@ -19,7 +30,7 @@ _STEPS = 44  # columns from a likeness of 1 to 0
 _SHARES = (0.1, 0.25, 0.5, 0.75)  # of the judgments, at which strategies are compared
 
 
-def as_text(told: Survey, file: str | None, width: int, styled: bool) -> str:
+def as_text(told: PoolOverview, file: str | None, width: int, styled: bool) -> str:
     """The pool first, then how alike the runs are, then what else was asked for; notes at the end."""
     parts = [part for part in _parts(told, file, width, styled) if part]
     remarks = [f"Warning: {text}" for text in told.warnings] + list(told.notes)
@@ -28,22 +39,22 @@ def as_text(told: Survey, file: str | None, width: int, styled: bool) -> str:
     return "\n".join(parts)
 
 
-def as_json(told: Survey, file: str | None = None) -> str:
+def as_json(told: PoolOverview, file: str | None = None) -> str:
     """Everything, for programs."""
     content: dict[str, Any] = {}
     if told.pool is not None:
         content |= _pool_record(told.pool, file)
-    if told.alike is not None:
-        content["likeness"] = _likeness_record(told.alike)
-    if told.guess is not None:
-        content["votes"] = _guess_record(told.guess)
+    if told.similarity is not None:
+        content["likeness"] = _likeness_record(told.similarity)
+    if told.ranking is not None:
+        content["votes"] = _guess_record(told.ranking)
     if told.curves:
         content["replay"] = [_curve_record(curve, _shared(told.curves)) for curve in told.curves]
     content |= {"warnings": told.warnings, "notes": list(told.notes)}
     return dumped(content)
 
 
-def _parts(told: Survey, file: str | None, width: int, styled: bool) -> Iterator[str]:
+def _parts(told: PoolOverview, file: str | None, width: int, styled: bool) -> Iterator[str]:
     if told.pool is not None:
         first, *more = _headline(told.pool, file)  # a path is not broken into lines
         yield "".join(
@@ -51,11 +62,11 @@ def _parts(told: Survey, file: str | None, width: int, styled: bool) -> Iterator
         )
         if len(told.pool):
             yield render.terminal([_runs(told.pool)], width, styled)
-    if told.pool is not None and told.alike is not None and _is_whole(told.pool):
-        yield _alike(told.alike, width)
-    if told.guess is not None:
-        yield render.terminal([_guess(told.guess)], width, styled)
-        yield "".join(f"{line}\n" for text in _about(told.guess) for line in _wrapped(text, width))
+    if told.pool is not None and told.similarity is not None and _is_whole(told.pool):
+        yield _alike(told.similarity, width)
+    if told.ranking is not None:
+        yield render.terminal([_guess(told.ranking)], width, styled)
+        yield "".join(f"{line}\n" for text in _about(told.ranking) for line in _wrapped(text, width))
     if told.curves:
         yield render.terminal([_curves(told.curves)], width, styled)
 
@@ -75,7 +86,7 @@ def _printable(text: str) -> str:
 def _is_whole(pool: Pool) -> bool:
     """Whether this is a pool of its own, and not the next part of one."""
     strategy = pool.provenance["strategy"]
-    return strategy != COMPLETE and strategy_of(strategy).kind != "adaptive"
+    return strategy != COMPLETE and find_strategy(strategy).kind != "adaptive"
 
 
 def _headline(pool: Pool, file: str | None) -> Iterator[str]:
@@ -92,7 +103,7 @@ def _headline(pool: Pool, file: str | None) -> Iterator[str]:
     if told["strategy"] == COMPLETE:
         yield f"What is missing to judge {', '.join(run['name'] for run in told['runs'])} ({given})."
         return
-    yield f"Strategy {told['strategy']}: {strategy_of(told['strategy']).title} ({given}; seed {told['seed']})."
+    yield f"Strategy {told['strategy']}: {find_strategy(told['strategy']).title} ({given}; seed {told['seed']})."
 
 
 def _plain(value: Any) -> str:
@@ -100,7 +111,7 @@ def _plain(value: Any) -> str:
 
 
 def _runs(pool: Pool) -> Table:
-    held, alone = pool.held()
+    held, alone = pool.count_contributions()
     found = zip(pool.provenance["runs"], held.tolist(), alone.tolist(), strict=True)
     cells = tuple(
         (Cell(run["name"]), Cell(f"{run['topics']:,}"), Cell(f"{own:,}"), Cell(f"{only:,}")) for run, own, only in found
@@ -109,7 +120,7 @@ def _runs(pool: Pool) -> Table:
 
 
 def _pool_record(pool: Pool, file: str | None) -> dict[str, Any]:
-    held, alone = pool.held()
+    held, alone = pool.count_contributions()
     told = dict(pool.provenance)
     runs = zip(told.get("runs", ()), held.tolist(), alone.tolist(), strict=True)
     return {
@@ -126,23 +137,23 @@ def _pool_record(pool: Pool, file: str | None) -> dict[str, Any]:
 # How alike the runs are
 
 
-def _alike(alike: Likeness, width: int) -> str:
+def _alike(similarity: RunSimilarity, width: int) -> str:
     """The tree, or where to see it if it is too wide."""
-    tree = dendrogram(alike)
+    tree = dendrogram(similarity)
     if max(map(render.columns, tree.splitlines())) > width:
-        runs = pluralize(len(alike.systems), "run")
+        runs = pluralize(len(similarity.systems), "run")
         told = f"The tree of {runs} is wider than the terminal: --dendrogram FILE draws it."
         return "".join(f"{line}\n" for line in _wrapped(told, width))
-    return f"How alike the runs are (rank-biased overlap, p = {P}, first {TOP}):\n{tree}"
+    return f"How alike the runs are (rank-biased overlap, p = {RBO_P}, first {RBO_DEPTH}):\n{tree}"
 
 
-def dendrogram(alike: Likeness) -> str:
+def dendrogram(similarity: RunSimilarity) -> str:
     """The tree of systems in characters: the further to the left two branches meet, the more alike they are."""
-    tree, names = _Tree(alike), [_printable(system) for system in alike.systems]
+    tree, names = _Tree(similarity), [_printable(system) for system in similarity.systems]
     widest = max(map(render.columns, names))
     columns = max(tree.column.values()) + 1
     grid = [[" "] * columns for _ in tree.leaves]
-    for merge, node in zip(alike.merges, range(len(alike.systems), len(tree.row)), strict=True):
+    for merge, node in zip(similarity.merges, range(len(similarity.systems), len(tree.row)), strict=True):
         _draw(grid, tree, node, (merge.left, merge.right))
     lines = [
         f"{names[leaf]}{' ' * (widest - render.columns(names[leaf]))} {''.join(line).rstrip()}"
@@ -158,19 +169,19 @@ def dendrogram(alike: Likeness) -> str:
 class _Tree:
     """Where leaves and branches stand: rows from the top, columns from a likeness of 1."""
 
-    def __init__(self, alike: Likeness) -> None:
-        systems = len(alike.systems)
+    def __init__(self, similarity: RunSimilarity) -> None:
+        systems = len(similarity.systems)
         parts = {i: [i] for i in range(systems)}
-        for i, merge in enumerate(alike.merges):
+        for i, merge in enumerate(similarity.merges):
             left, right = parts.pop(merge.left), parts.pop(merge.right)
             parts[systems + i] = left + right if min(left) < min(right) else right + left
         self.leaves = next(iter(parts.values()))
         self.row: dict[int, float] = {leaf: float(i) for i, leaf in enumerate(self.leaves)}
         self.column = dict.fromkeys(range(systems), 0)
-        for i, merge in enumerate(alike.merges):
+        for i, merge in enumerate(similarity.merges):
             self.row[systems + i] = (self.row[merge.left] + self.row[merge.right]) / 2
             least = max(self.column[merge.left], self.column[merge.right]) + 1
-            self.column[systems + i] = max(round((1 - merge.alike) * _STEPS), least)
+            self.column[systems + i] = max(round((1 - merge.similarity) * _STEPS), least)
 
 
 def _draw(grid: list[list[str]], tree: _Tree, node: int, children: tuple[int, int]) -> None:
@@ -189,21 +200,24 @@ def _draw(grid: list[list[str]], tree: _Tree, node: int, children: tuple[int, in
         grid[middle][at] = {"┐": "┬", "┘": "┴", "│": "├"}[grid[middle][at]]
 
 
-def dendrogram_plot(alike: Likeness) -> Plot:
+def dendrogram_plot(similarity: RunSimilarity) -> Plot:
     """The tree of systems as a picture, with the line from which systems count as alike."""
-    tree = _Tree(alike)
-    systems = len(alike.systems)
-    place = {**dict.fromkeys(range(systems), 1.0), **{systems + i: m.alike for i, m in enumerate(alike.merges)}}
+    tree = _Tree(similarity)
+    systems = len(similarity.systems)
+    place = {
+        **dict.fromkeys(range(systems), 1.0),
+        **{systems + i: m.similarity for i, m in enumerate(similarity.merges)},
+    }
     lines = []
-    for i, merge in enumerate(alike.merges):
-        own, near = place[systems + i], merge.alike >= ALIKE
+    for i, merge in enumerate(similarity.merges):
+        own, near = place[systems + i], merge.similarity >= SIMILAR_RBO
         lines += [
             {"x": place[child], "x2": own, "y": tree.row[child], "y2": tree.row[child], "a": near, "v": own}
             for child in (merge.left, merge.right)
         ]
         first, last = sorted((tree.row[merge.left], tree.row[merge.right]))
         lines.append({"x": own, "x2": own, "y": first, "y2": last, "a": near, "v": own})
-    low = min([*(m.alike for m in alike.merges), ALIKE - 0.1])
+    low = min([*(m.similarity for m in similarity.merges), SIMILAR_RBO - 0.1])
     x = quantity("x", "Rank-biased overlap", scale={"domain": [1, max(0.0, low - 0.05)], "nice": False})
     y = quantity("y", None, axis=None, scale={"domain": [-0.5, systems - 0.5], "reverse": True, "nice": False})
     coloured = {
@@ -212,13 +226,13 @@ def dendrogram_plot(alike: Likeness) -> Plot:
         "legend": None,
         "scale": {"domain": [True, False], "range": [VERMILLION, INK]},
     }
-    leaves = [{"y": tree.row[leaf], "s": alike.systems[leaf]} for leaf in tree.leaves]
+    leaves = [{"y": tree.row[leaf], "s": similarity.systems[leaf]} for leaf in tree.leaves]
     view = {
         "width": 420,
         "height": max(60, 22 * systems),
         "layer": [
             {
-                "data": rows([{"x": ALIKE}]),
+                "data": rows([{"x": SIMILAR_RBO}]),
                 "mark": {"type": "rule", "strokeDash": [4, 3], "color": LINE},
                 "encoding": {"x": x},
             },
@@ -237,40 +251,40 @@ def dendrogram_plot(alike: Likeness) -> Plot:
             },
         ],
     }
-    groups = [group for group in alike.clusters() if len(group) > 1]
+    groups = [group for group in similarity.clusters() if len(group) > 1]
     title = (
         f"{sum(map(len, groups))} of {systems} runs are nearly the same as another"
         if groups
         else f"No two of {pluralize(systems, 'run')} are nearly the same"
     )
     subtitle = (
-        f"Where branches meet is how alike runs are on average (p = {P}, first {TOP} documents, "
-        f"{pluralize(int(alike.topics.max(initial=0)), 'topic')}). Dashed: alike from {ALIKE:.2f} on."
+        f"Where branches meet is how alike runs are on average (p = {RBO_P}, first {RBO_DEPTH} documents, "
+        f"{pluralize(int(similarity.topics.max(initial=0)), 'topic')}). Dashed: alike from {SIMILAR_RBO:.2f} on."
     )
-    told = "; ".join(", ".join(alike.systems[i] for i in group) for group in groups) or "none"
+    told = "; ".join(", ".join(similarity.systems[i] for i in group) for group in groups) or "none"
     alt = f"Tree of {pluralize(systems, 'run')} by rank-biased overlap. {title}. Alike: {told}."
     return Plot.of(view, title, subtitle, alt, 560)
 
 
-def _likeness_record(alike: Likeness) -> dict[str, Any]:
+def _likeness_record(similarity: RunSimilarity) -> dict[str, Any]:
     return {
-        "systems": list(alike.systems),
-        "rbo": alike.rbo.round(6).tolist(),
-        "overlap": alike.overlap.round(6).tolist(),
-        "p": P,
-        "top": TOP,
-        "depth": alike.depth,
-        "alike_from": ALIKE,
-        "clusters": [[alike.systems[i] for i in group] for group in alike.clusters()],
-        "merges": [{"left": m.left, "right": m.right, "rbo": round(m.alike, 6)} for m in alike.merges],
+        "systems": list(similarity.systems),
+        "rbo": similarity.rbo.round(6).tolist(),
+        "overlap": similarity.overlap.round(6).tolist(),
+        "p": RBO_P,
+        "top": RBO_DEPTH,
+        "depth": similarity.depth,
+        "alike_from": SIMILAR_RBO,
+        "clusters": [[similarity.systems[i] for i in group] for group in similarity.clusters()],
+        "merges": [{"left": m.left, "right": m.right, "rbo": round(m.similarity, 6)} for m in similarity.merges],
     }
 
 
 # Systems ranked without judgments
 
 
-def _guess(guess: Guess) -> Table:
-    found, truth = guess.votes, guess.truth
+def _guess(ranking: JudgmentFreeRanking) -> Table:
+    found, truth = ranking.scores, ranking.ap
     cells = tuple(
         (
             Cell(found.systems[i]),
@@ -284,26 +298,26 @@ def _guess(guess: Guess) -> Table:
     return Table("Without judgments: who is usual, not who is good", header, cells)
 
 
-def _about(guess: Guess) -> Iterator[str]:
-    found = guess.votes
+def _about(ranking: JudgmentFreeRanking) -> Iterator[str]:
+    found = ranking.scores
     yield (
         f"Votes: how often other runs have a run's documents, a topic. Pseudo-AP: mean over {found.trials} draws of "
         f"documents taken for relevant ({found.share:.0%} of the pool, spread {found.spread:.0%}). A guess from "
         "agreement: runs that find what others miss are ranked too low."
     )
-    if guess.tau is not None:
-        yield f"Kendall's tau with the ranking by judgments (AP): {guess.tau:.2f}."
+    if ranking.tau is not None:
+        yield f"Kendall's tau with the ranking by judgments (AP): {ranking.tau:.2f}."
 
 
-def _guess_record(guess: Guess) -> dict[str, Any]:
-    found = guess.votes
-    truth = [None] * len(found.systems) if guess.truth is None else guess.truth.tolist()
+def _guess_record(ranking: JudgmentFreeRanking) -> dict[str, Any]:
+    found = ranking.scores
+    truth = [None] * len(found.systems) if ranking.ap is None else ranking.ap.tolist()
     return {
         "about": "a guess from agreement, without judgments",
         "trials": found.trials,
         "share": found.share,
         "spread": found.spread,
-        "tau": guess.tau,
+        "tau": ranking.tau,
         "systems": [
             {
                 "name": found.systems[i],
@@ -320,12 +334,12 @@ def _guess_record(guess: Guess) -> dict[str, Any]:
 # Strategies replayed
 
 
-def _shared(curves: Sequence[Curve]) -> int:
+def _shared(curves: Sequence[GainCurve]) -> int:
     """The judgments that all strategies got to make."""
     return min(int(curve.judged[-1]) for curve in curves)
 
 
-def _curves(curves: Sequence[Curve]) -> Table:
+def _curves(curves: Sequence[GainCurve]) -> Table:
     most = _shared(curves)
     shares = {curve.strategy: [curve.share_at(share * most) for share in _SHARES] for curve in curves}
     best = [max(own[i] for own in shares.values()) for i in range(len(_SHARES))]
@@ -347,7 +361,7 @@ _FEW = {"tickCount": 6}
 _DRAWN = 0.75  # of the judgments; beyond, all strategies come together
 
 
-def curves_plot(curves: Sequence[Curve]) -> Plot:
+def curves_plot(curves: Sequence[GainCurve]) -> Plot:
     """Relevant documents found against judgments, a line for each strategy."""
     most = _shared(curves)
     points, shown = 60, _DRAWN * most
@@ -378,7 +392,7 @@ def curves_plot(curves: Sequence[Curve]) -> Plot:
     return Plot.of(view, title, subtitle, alt, 560)
 
 
-def _curve_record(curve: Curve, most: int) -> dict[str, Any]:
+def _curve_record(curve: GainCurve, most: int) -> dict[str, Any]:
     return {
         "strategy": curve.strategy,
         "judged": curve.judged.tolist(),

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from cranfield.base import as_dict, pluralize
-from cranfield.pooling import KINDS, Estimate, Method, Needed, Recall
+from cranfield.pooling import INTERVAL_NAMES, MethodResult, RecallReport, RelevantEstimate, SampleSize
 from cranfield.reporting.page.summary import percent
 from cranfield.reporting.plots.plot_data import signed
 from cranfield.reporting.pool_page.text import WIDTH, printable, wrapped
 from cranfield.tables import MISSING, Cell, Table, dumped, number, terminal
 
 
-def as_text(found: Recall, width: int, styled: bool, only_plan: bool = False, by_topic: bool = False) -> str:
+def as_text(found: RecallReport, width: int, styled: bool, only_plan: bool = False, by_topic: bool = False) -> str:
     """The plan of a sample, then the estimates with what each takes for granted; or the plan alone."""
     narrow = min(width, WIDTH)
     lines = wrapped("", _opening(found), narrow)
@@ -35,17 +35,17 @@ def as_text(found: Recall, width: int, styled: bool, only_plan: bool = False, by
     return printable(text)
 
 
-def _opening(found: Recall) -> str:
+def _opening(found: RecallReport) -> str:
     what = f"{pluralize(found.judged, 'judgment')} of {pluralize(found.topics, 'topic')}"
     return f"{what} know {pluralize(found.known, 'relevant document')} (grade {found.rel:g} or higher)."
 
 
-def _plan(found: Recall) -> Iterator[str]:
+def _plan(found: RecallReport) -> Iterator[str]:
     plan = found.plan
     needed = plan.overall
     size = "" if needed.population is None else f", {pluralize(needed.population, 'pair')} of topic and document"
     yield f"To draw a random sample from what is not judged ({plan.population_is}{size}), {100 * plan.level:g} % sure:"
-    kind = KINDS[plan.kind]
+    kind = INTERVAL_NAMES[plan.kind]
     share = f"if about {percent(plan.expected)} are relevant" if plan.expected != 0.5 else "whatever it is"
     yield (
         f"{pluralize(needed.by_margin, 'document')} tell the share of relevant ones to ± {percent(plan.margin)}, "
@@ -62,7 +62,7 @@ def _plan(found: Recall) -> Iterator[str]:
         )
 
 
-def _plan_table(found: Recall) -> Table:
+def _plan_table(found: RecallReport) -> Table:
     rows = tuple(
         tuple(map(Cell, (needed.topic or "all", _count(needed.population), f"{needed.known:,}", *_needed(needed))))
         for needed in found.plan.topics
@@ -72,7 +72,7 @@ def _plan_table(found: Recall) -> Table:
     return Table("Documents to draw for each topic", header, rows)
 
 
-def _needed(needed: Needed) -> tuple[str, str]:
+def _needed(needed: SampleSize) -> tuple[str, str]:
     return f"{needed.by_margin:,}", _count(needed.by_target)
 
 
@@ -80,12 +80,12 @@ def _count(value: int | None) -> str:
     return MISSING if value is None else f"{value:,}"
 
 
-def _overall_table(methods: list[Method]) -> Table:
+def _overall_table(methods: list[MethodResult]) -> Table:
     rows = tuple((Cell(method.title), *_cells(method.overall)) for method in methods if method.overall is not None)
     return Table("", ("By", "Relevant", "from", "to", "Known", "Recall", "from", "to"), rows)
 
 
-def _cells(estimate: Estimate) -> tuple[Cell, ...]:
+def _cells(estimate: RelevantEstimate) -> tuple[Cell, ...]:
     totals = [number(value, 1) for value in (estimate.total, estimate.low, estimate.high)]
     shares = [_share(value) for value in (estimate.recall, estimate.recall_low, estimate.recall_high)]
     return tuple(map(Cell, [*totals, f"{estimate.known:,}", *shares]))
@@ -95,7 +95,7 @@ def _share(value: float | None) -> str:
     return MISSING if value is None else percent(value)
 
 
-def _said(method: Method, width: int) -> Iterator[str]:
+def _said(method: MethodResult, width: int) -> Iterator[str]:
     """What a method takes for granted, and what is odd about its answer; or why it has none."""
     title = method.title[:1].upper() + method.title[1:]
     if method.overall is None:
@@ -106,7 +106,7 @@ def _said(method: Method, width: int) -> Iterator[str]:
         yield from wrapped("  ", remark, width)
 
 
-def _remarks(method: Method, overall: Estimate) -> Iterator[str]:
+def _remarks(method: MethodResult, overall: RelevantEstimate) -> Iterator[str]:
     if overall.note:
         yield f"No estimate: {overall.note}."
     if method.name == "recapture":
@@ -137,11 +137,11 @@ def _remarks(method: Method, overall: Estimate) -> Iterator[str]:
     yield from method.notes
 
 
-def _error(overall: Estimate) -> str:
+def _error(overall: RelevantEstimate) -> str:
     return number(overall.details["standard_error"], 2)
 
 
-def _runs_table(found: Recall, methods: list[Method]) -> Table:
+def _runs_table(found: RecallReport, methods: list[MethodResult]) -> Table:
     """What each run retrieved, of what is known and of what there may be."""
     # what is extrapolated is of the pool only, and a run may have more of what is known from elsewhere
     whole = [method for method in methods if method.name != "extrapolation"]
@@ -157,19 +157,19 @@ def _runs_table(found: Recall, methods: list[Method]) -> Table:
     return Table("Recall of the runs, over all topics together", header, tuple(rows))
 
 
-def _topic_table(method: Method) -> Table:
+def _topic_table(method: MethodResult) -> Table:
     rows = tuple((Cell(one.topic or "all"), *_cells(one)) for one in method.topics)
     title = method.title[:1].upper() + method.title[1:]
     return Table(title, ("Topic", "Relevant", "from", "to", "Known", "Recall", "from", "to"), rows)
 
 
-def _notes(found: Recall) -> Iterator[str]:
+def _notes(found: RecallReport) -> Iterator[str]:
     if found.depth is not None:
         yield f"Runs count as finders down to depth {found.depth:,} ({found.depth_is})."
     yield from found.notes
 
 
-def as_json(found: Recall) -> str:
+def as_json(found: RecallReport) -> str:
     """Everything in full precision; what there is no number for is null."""
     content = {
         "known": found.known,
@@ -187,7 +187,7 @@ def as_json(found: Recall) -> str:
     return dumped(content)
 
 
-def _method(method: Method) -> dict[str, Any]:
+def _method(method: MethodResult) -> dict[str, Any]:
     return {
         "method": method.name,
         "title": method.title,
@@ -199,7 +199,7 @@ def _method(method: Method) -> dict[str, Any]:
     }
 
 
-def _estimate(one: Estimate) -> dict[str, Any]:
+def _estimate(one: RelevantEstimate) -> dict[str, Any]:
     return {
         "topic": one.topic,
         "known": one.known,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from cranfield.base import pluralize
-from cranfield.pooling import BudgetCurve, Budgets, Diagnosis, Fidelity
+from cranfield.pooling import BudgetCurve, BudgetCurves, Diagnosis, Fidelity
 from cranfield.reporting.plots.plot import Plot
 from cranfield.reporting.plots.plot_data import all_rounded, number, rounded, several
 from cranfield.reporting.plots.theme import BLUE, INK, ORANGE, colours
@@ -79,7 +79,7 @@ def _line_at(level: float, y: Row) -> Row:
     }
 
 
-def _ranked(found: Budgets) -> list[str]:
+def _ranked(found: BudgetCurves) -> list[str]:
     """Strategies from that which finds most relevant documents on the way."""
     worth = {curve.strategy: -sum(point.relevant for point in curve.points) for curve in found.curves}
     return sorted(worth, key=lambda name: worth[name])
@@ -89,7 +89,7 @@ def _shown(value: float | None) -> str:
     return "–" if value is None else number(value)
 
 
-def _budget_finding(found: Budgets, what: What, label: str) -> str:
+def _budget_finding(found: BudgetCurves, what: What, label: str) -> str:
     if what == "rmse":
         half = {
             curve.strategy: _of(curve.points[len(curve.points) // 2].fidelity, label).rmse for curve in found.curves
@@ -154,7 +154,7 @@ def relevant_found(diagnosis: Diagnosis) -> Plot:
     return Plot.of(view, title, subtitle, alt)
 
 
-def _found_finding(found: Budgets, most: int) -> str:
+def _found_finding(found: BudgetCurves, most: int) -> str:
     half = {curve.strategy: _found_by(curve, most / 2) for curve in found.curves}
     best = max(half, key=lambda name: half[name])
     if not found.relevant_in_pool:

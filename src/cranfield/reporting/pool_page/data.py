@@ -6,7 +6,7 @@ from typing import Any
 
 from cranfield.base import as_dict
 from cranfield.data import Origin
-from cranfield.pooling import Contribution, Diagnosis, Effect, LeftOut, Standing, TopicPool
+from cranfield.pooling import Contribution, Diagnosis, LeaveOutEffect, LeaveOutResult, LeaveOutSummary, TopicPool
 from cranfield.reporting.pool_page.findings import findings
 from cranfield.tables import dumped, versions
 
@@ -92,7 +92,7 @@ def _leave_one_out(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def _side(side: LeftOut) -> dict[str, Any]:
+def _side(side: LeaveOutResult) -> dict[str, Any]:
     return {
         "name": side.name,
         "runs": list(side.runs),
@@ -102,7 +102,7 @@ def _side(side: LeftOut) -> dict[str, Any]:
     }
 
 
-def _effect(effect: Effect) -> dict[str, Any]:
+def _effect(effect: LeaveOutEffect) -> dict[str, Any]:
     return {
         "measure": effect.measure,
         "changes": [
@@ -120,7 +120,7 @@ def _effect(effect: Effect) -> dict[str, Any]:
     }
 
 
-def _standing(standing: Standing) -> dict[str, Any]:
+def _standing(standing: LeaveOutSummary) -> dict[str, Any]:
     return {**as_dict(standing), "worst": {**as_dict(standing.worst), "delta": standing.worst.delta}}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cranfield.base import Record, join_names, pluralize
-from cranfield.pooling import Bound, Contribution, Diagnosis, Standing
+from cranfield.pooling import Contribution, Diagnosis, LeaveOutSummary, ScoreBound
 from cranfield.reporting.page.summary import percent
 from cranfield.reporting.plots.plot_data import number, signed
 from cranfield.reporting.plots.pool_curves import ENOUGH, enough_from
@@ -127,7 +127,7 @@ def _bounds(diagnosis: Diagnosis) -> Iterator[str]:
         yield f"Unjudged documents cannot change {', '.join(fixed)}."
 
 
-def _outer(bound: Bound) -> str:
+def _outer(bound: ScoreBound) -> str:
     return " at most" if bound.is_outer else ""
 
 
@@ -142,7 +142,7 @@ def _left_out(diagnosis: Diagnosis) -> Iterator[str]:
         yield _standing_said(diagnosis, found.of_groups[0], "group")
 
 
-def _standing_said(diagnosis: Diagnosis, standing: Standing, what: str) -> str:
+def _standing_said(diagnosis: Diagnosis, standing: LeaveOutSummary, what: str) -> str:
     worst = standing.worst
     pairs = len(diagnosis.runs) * (len(diagnosis.runs) - 1) // 2
     whose = "it alone" if what == "run" else "its group alone"
@@ -161,7 +161,7 @@ def _standing_said(diagnosis: Diagnosis, standing: Standing, what: str) -> str:
     return f"{said}; {_tau_said(standing)}{flips}."
 
 
-def _tau_said(standing: Standing) -> str:
+def _tau_said(standing: LeaveOutSummary) -> str:
     if standing.tau is None or standing.tau_ap is None:
         return ""
     below = f", below {ENOUGH}" if standing.tau < ENOUGH else ""

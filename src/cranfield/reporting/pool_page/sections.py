@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from cranfield.base import pluralize
-from cranfield.pooling import Change, Contribution, Diagnosis, LeftOut
+from cranfield.pooling import Contribution, Diagnosis, LeaveOutResult, ScoreChange
 from cranfield.reporting.page.html import Content, Html, bullets, joined, paragraphs, table, tag
 from cranfield.reporting.page.pictures import Picture, Pictures, figures
 from cranfield.reporting.page.provenance import now, versions
@@ -246,7 +246,7 @@ def _tau(value: float | None) -> str:
     return MISSING if value is None else number(value)
 
 
-def _side_table(sides: Sequence[LeftOut], label: str, what: str) -> Html:
+def _side_table(sides: Sequence[LeaveOutResult], label: str, what: str) -> Html:
     header = [what, "Judgments", "relevant", label, "left out", "Change", "%", "Rank"]
     header += ["tau", "tau_AP", "Flips"]
     rows = [row for side in sides for row in _side_rows(side, label)]
@@ -255,7 +255,7 @@ def _side_table(sides: Sequence[LeftOut], label: str, what: str) -> Html:
     return _folded(len(rows), pluralize(len(rows), "run"), made)
 
 
-def _side_rows(side: LeftOut, label: str) -> Iterator[list[Content]]:
+def _side_rows(side: LeaveOutResult, label: str) -> Iterator[list[Content]]:
     effect = side.effect(label)
     flips = effect.flips
     for change in effect.changes:
@@ -270,7 +270,7 @@ def _side_rows(side: LeftOut, label: str) -> Iterator[list[Content]]:
         ]
 
 
-def _change(change: Change) -> list[Content]:
+def _change(change: ScoreChange) -> list[Content]:
     share = MISSING if change.percent is None else f"{signed(change.percent, 1)}"
     moved = change.delta_rank
     rank = f"{change.rank_before} → {change.rank_after}"

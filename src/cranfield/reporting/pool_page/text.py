@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
-from cranfield.pooling import Contribution, Diagnosis, LeftOut
+from cranfield.pooling import Contribution, Diagnosis, LeaveOutResult
 from cranfield.reporting.page.summary import percent
 from cranfield.reporting.plots.plot_data import number, signed
 from cranfield.reporting.pool_page.findings import TOP, findings, heading
@@ -48,7 +48,7 @@ def _share(share: float | None) -> str:
     return MISSING if share is None else percent(share)
 
 
-def _left_out(sides: Sequence[LeftOut], label: str, what: str) -> Table:
+def _left_out(sides: Sequence[LeaveOutResult], label: str, what: str) -> Table:
     header = (what, label, "left out", "Change", "Rank", "tau", "tau_AP", "Flips")
     rows = []
     for side in sides:

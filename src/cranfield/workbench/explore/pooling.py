@@ -14,17 +14,17 @@ from cranfield.data import Run
 from cranfield.joining import JudgedRun, join_run
 from cranfield.measures import parse_measure
 from cranfield.pooling import (
-    DEPTHS,
-    Change,
-    LeftOut,
+    JUDGED_DEPTHS,
+    LeaveOutResult,
+    LeaveOutSummary,
     PooledRuns,
     Reusability,
-    Standing,
+    ScoreChange,
     TopicPool,
-    contributions_of_runs,
-    judged_depth,
+    count_run_contributions,
+    find_judged_depth,
     leave_out,
-    topic_pools,
+    summarize_topics,
 )
 from cranfield.reporting import number, percent, signed
 from cranfield.workbench.explore.cache import cache_key
@@ -118,13 +118,13 @@ def compute_report(
     with explorer.prioritized():
         joined = _join_runs(collection, labels, job)
     pooled = _pooled(explorer, collection, joined, depth, job)
-    topics = topic_pools(pooled)
+    topics = summarize_topics(pooled)
     finish = partial(_make_report, joined, pooled, topics)
     if not joined.labels:
         return finish(None)
     job.partial = json.loads(dump_json(finish(None)))
 
-    def watch(items: Iterable[LeftOut], of: int, _: str) -> Iterator[LeftOut]:
+    def watch(items: Iterable[LeaveOutResult], of: int, _: str) -> Iterator[LeaveOutResult]:
         return job.watch(items, of, "systems left out")
 
     return finish(leave_out(pooled, joined.labels, alpha=collection.alpha, watch=watch))
@@ -135,7 +135,7 @@ def _make_report(
 ) -> dict[str, Any]:
     """The report; without the effect of leaving systems out while that is not computed."""
     shares = joined.shares(pooled.depth)
-    contributions = contributions_of_runs(pooled)
+    contributions = count_run_contributions(pooled)
     return {
         "depth": pooled.depth,
         "depth_is": pooled.depth_is,
@@ -181,8 +181,8 @@ class _JoinedRuns:
         self._is_cut = False
 
     def add(self, join: JudgedRun) -> None:
-        self.judged_depths.append(judged_depth(join))
-        self._counts.append({k: _count_judged(join, k) for k in DEPTHS})
+        self.judged_depths.append(find_judged_depth(join))
+        self._counts.append({k: _count_judged(join, k) for k in JUDGED_DEPTHS})
         self.joins.append(_first_hits(join) if self._is_cut else join)
         if not self._is_cut and sum(len(one.rank) for one in self.joins) > MAX_HITS:
             self._cut()
@@ -191,7 +191,7 @@ class _JoinedRuns:
         """judged@k of each run."""
         longest = max(int(join.retrieved.max(initial=0)) for join in self.joins)
         own = set() if self._is_cut and depth > CUTOFF else {min(depth, longest)} - {0}
-        ks = sorted({k for k in DEPTHS if k <= longest} | own)
+        ks = sorted({k for k in JUDGED_DEPTHS if k <= longest} | own)
         return {
             k: [
                 _share(*(own.get(k) or _count_judged(join, k)))
@@ -252,7 +252,7 @@ def _pooled(
         return explorer.ranking(collection, collection.systems[r]).docs(query, depth)
 
     nothing = np.array([], dtype=object), np.array([], dtype=np.float64)
-    return PooledRuns.of_joins(
+    return PooledRuns.from_joins(
         collection.qrels,
         [Run(system.name, (), np.array([0]), *nothing) for system in collection.systems],
         joined.joins,
@@ -264,7 +264,7 @@ def _pooled(
     )
 
 
-def _left_out_rows(side: LeftOut, labels: Sequence[str]) -> list[Row]:
+def _left_out_rows(side: LeaveOutResult, labels: Sequence[str]) -> list[Row]:
     rows = []
     for label in labels:
         effect = side.effect(label)
@@ -287,12 +287,12 @@ def _left_out_rows(side: LeftOut, labels: Sequence[str]) -> list[Row]:
     return rows
 
 
-def _standing_row(one: Standing) -> Row:
+def _standing_row(one: LeaveOutSummary) -> Row:
     return {**as_dict(one), "worst": as_dict(one.worst) | {"delta": one.worst.delta}}
 
 
 def _findings(
-    pooled: PooledRuns, runs: Sequence[Any], topics: Sequence[Any], standings: Sequence[Standing]
+    pooled: PooledRuns, runs: Sequence[Any], topics: Sequence[Any], standings: Sequence[LeaveOutSummary]
 ) -> list[str]:
     total, judged = sum(topic.pooled for topic in topics), sum(topic.judged for topic in topics)
     relevant = sum(topic.relevant for topic in topics)
@@ -323,7 +323,7 @@ def _findings(
     return sentences
 
 
-def _ranks(change: Change) -> str:
+def _ranks(change: ScoreChange) -> str:
     before, after = change.rank_before, change.rank_after
     return f"rank {before:,}" if before == after else f"rank {before:,} to {after:,}"
 

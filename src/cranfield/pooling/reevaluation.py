@@ -1,7 +1,7 @@
-"""What the same runs would score had only some of the judgments been made.
+"""The scores of the same runs with only some of the judgments.
 
 The runs are ranked and joined once. With fewer judgments a join only loses hits and the ideal list only loses grades,
-so that thousands of evaluations with thinned-out judgments take the time of a few.
+so thousands of evaluations with subsets of the judgments take no longer than a few complete ones.
 """
 
 from __future__ import annotations
@@ -18,71 +18,72 @@ from cranfield.errors import MeasureError
 from cranfield.evaluation import average
 from cranfield.joining import JudgedRun, Sources
 from cranfield.measures import Measure, parse_measures
+from cranfield.stats import adjust, kendall_tau, tau_ap
 
-DIGITS = 12  # to which means are rounded before they are ranked: what differs less is a tie
+DIGITS = 12  # means are rounded to this before ranking: smaller differences are ties
 
 
-class Evaluated(Record, eq=False):
-    """The scores of some runs by some measures: a table of run by topic for each measure, and the means."""
+class ScoreTable(Record, eq=False):
+    """The scores of some runs by some measures: a table of runs × topics for each measure, and the means."""
 
     labels: tuple[str, ...]
-    signs: tuple[int, ...]  # 1 where more is better, −1 where less is
+    signs: tuple[int, ...]  # 1 if higher is better, −1 if lower
     values: Floats  # measure, run, topic
     means: Floats  # measure, run
 
 
 class Reevaluation:
-    """Runs joined with all judgments, to be evaluated with any part of them.
+    """Runs joined with all judgments, to be evaluated with any subset of them.
 
     >>> from cranfield.io import as_qrels, as_run
     >>> from cranfield.joining import join_run
     >>> qrels, run = as_qrels({"q": {"a": 1, "b": 1}}), as_run({"q": {"b": 2.0, "a": 1.0}})
     >>> again = Reevaluation(qrels, [join_run(qrels, run)], ["AP"])
-    >>> again.full.means.tolist(), again.with_only(np.array([True, False])).means.tolist()
+    >>> again.full.means.tolist(), again.evaluate_subset(np.array([True, False])).means.tolist()
     ([[1.0]], [[0.5]])
     """
 
     def __init__(self, qrels: Qrels, joins: Sequence[JudgedRun], measures: Any, rel: float | None = None) -> None:
         self.qrels, self.joins = qrels, tuple(joins)
         named = parse_measures(measures)
-        given = {} if rel is None else {"rel": rel}
+        defaults = {} if rel is None else {"rel": rel}
         self.labels = tuple(label for label, _ in named)
-        self.measures = tuple(measure.with_defaults(**given) for _, measure in named)
+        self.measures = tuple(measure.with_defaults(**defaults) for _, measure in named)
         for label, measure in zip(self.labels, self.measures, strict=True):
             _require_mean(label, measure)
-        self.pairs = tuple(join.ideal_starts[join.query] + join.doc for join in joins)  # of each hit, its judgment
+        self.pairs = tuple(join.ideal_starts[join.query] + join.doc for join in joins)  # the judgment of each hit
 
     @cached_property
-    def full(self) -> Evaluated:
+    def full(self) -> ScoreTable:
         """The scores with all judgments."""
-        return self._evaluated(self.joins)
+        return self._evaluate(self.joins)
 
-    def with_only(self, kept: Bools) -> Evaluated:
-        """The scores with some of the judgments only; `kept` has a flag for each judged document, topic by topic."""
+    def evaluate_subset(self, kept: Bools) -> ScoreTable:
+        """The scores with a subset of the judgments; `kept` has a flag for each judged document, topic by topic."""
         if kept.all():
             return self.full
-        part = self._part(kept)
-        return self._evaluated(self._thinned(join, at, part) for join, at in zip(self.joins, self.pairs, strict=True))
+        part = self._subset(kept)
+        return self._evaluate(self._restrict(join, at, part) for join, at in zip(self.joins, self.pairs, strict=True))
 
-    def qrels_with_only(self, kept: Bools) -> Qrels:
-        """Some of the judgments; a topic of which none is left stays, without any."""
-        return self._part(kept).qrels
+    def subset_qrels(self, kept: Bools) -> Qrels:
+        """A subset of the judgments. A topic without any remaining judgment is kept."""
+        return self._subset(kept).qrels
 
-    def _evaluated(self, joins: Iterable[JudgedRun]) -> Evaluated:
+    def _evaluate(self, joins: Iterable[JudgedRun]) -> ScoreTable:
         values = np.empty((len(self.measures), len(self.joins), len(self.qrels.queries)))
         means = np.empty(values.shape[:2])
         for r, join in enumerate(joins):
             for m, measure in enumerate(self.measures):
-                found = measure.values(join)
-                values[m, r] = np.where(join.missing, 0.0, found) if join.has_missing else found
+                scores = measure.values(join)
+                values[m, r] = np.where(join.missing, 0.0, scores) if join.has_missing else scores
                 own = measure.mean_value(join)
                 means[m, r] = average(values[m, r].tolist()) if own is None else own
         signs = tuple(1 if measure.more_is_better else -1 for measure in self.measures)
-        return Evaluated(self.labels, signs, values, means)
+        return ScoreTable(self.labels, signs, values, means)
 
     @cached_property
     def _grades(self) -> Floats:
-        """The grade of each judged document, as they stand in the qrels."""
+        """The grade of each judged document, in the order of the qrels."""
         return np.array([grade for judged in self.qrels.judged for grade in judged.values()], dtype=np.float64)
 
     @cached_property
@@ -91,29 +92,29 @@ class Reevaluation:
 
     @cached_property
     def _best_first(self) -> Ints:
-        """The judged documents of each topic by falling grade."""
+        """The judged documents of each topic by descending grade."""
         return np.lexsort((-self._grades, self._topics))
 
     @cached_property
     def _row_pairs(self) -> Ints:
-        """The judged document that each row of the qrels is about; several subtopics may have the same one."""
-        found: list[int] = []
+        """The judged document of each row of the qrels; several subtopics may have the same one."""
+        pairs: list[int] = []
         starts = self.qrels.starts_of_ideal.tolist()
         for i, judged in enumerate(self.qrels.judged):
             number = {doc: starts[i] + k for k, doc in enumerate(judged)}
-            found += [number[doc] for doc in self.qrels.docs[self.qrels.rows_of(i)].tolist()]
-        return np.array(found, dtype=np.int64)
+            pairs += [number[doc] for doc in self.qrels.docs[self.qrels.rows_of(i)].tolist()]
+        return np.array(pairs, dtype=np.int64)
 
-    def _part(self, kept: Bools) -> _Part:
+    def _subset(self, kept: Bools) -> _Subset:
         n = len(self.qrels.queries)
         sizes = np.bincount(self._topics[kept], minlength=n)
         starts = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
         order = self._best_first
         ideal = self._grades[order[kept[order]]]
         number = np.cumsum(kept) - 1 - starts[self._topics]
-        return _Part(kept, number, ideal, starts, self._only_rows(kept, ideal, starts))
+        return _Subset(kept, number, ideal, starts, self._subset_rows(kept, ideal, starts))
 
-    def _only_rows(self, kept: Bools, ideal: Floats, starts: Ints) -> Qrels:
+    def _subset_rows(self, kept: Bools, ideal: Floats, starts: Ints) -> Qrels:
         qrels, rows = self.qrels, kept[self._row_pairs]
         sizes = [int(np.count_nonzero(rows[qrels.rows_of(i)])) for i in range(len(qrels.queries))]
         part = replace(
@@ -125,14 +126,14 @@ class Reevaluation:
             lines=qrels.lines[rows],
             extra={name: column[rows] for name, column in qrels.extra.items()},
         )
-        # known here already, and to be the same objects in every join, so that what follows from them is found once
+        # known already; every join must share these objects, so that what is derived from them is computed once
         part.__dict__.update(ideal=ideal, starts_of_ideal=starts)
         return part
 
-    def _thinned(self, join: JudgedRun, pairs: Ints, part: _Part) -> JudgedRun:
+    def _restrict(self, join: JudgedRun, pairs: Ints, part: _Subset) -> JudgedRun:
         at = np.flatnonzero(part.kept[pairs])
         rank = join.rank[at]
-        has_ties = join.tie_first is not join.rank  # else all are of one document
+        has_ties = join.tie_first is not join.rank  # otherwise every group of ties has one document
         return replace(
             join,
             starts=np.searchsorted(at, join.starts),
@@ -147,8 +148,8 @@ class Reevaluation:
         )
 
 
-class _Part(Record, eq=False):
-    """Some of the judgments: which, their new numbers within topics, and what follows from them."""
+class _Subset(Record, eq=False):
+    """A subset of the judgments: which ones, their new numbers within topics, and what is derived from them."""
 
     kept: Bools
     number: Ints
@@ -159,12 +160,10 @@ class _Part(Record, eq=False):
 
 def _require_mean(label: str, measure: Measure) -> None:
     if measure.aggregate != "mean" or not measure.is_quality:
-        raise MeasureError(
-            f"{label} does not say how good a run is, topic by topic: name a measure that does, e.g. nDCG@10."
-        )
+        raise MeasureError(f"{label} is not a quality measure with a score for each topic: choose one, e.g. nDCG@10.")
 
 
-# How alike two rankings of the same runs are
+# Comparing two rankings of the same runs
 
 
 def ranks(means: Floats, sign: int) -> Ints:
@@ -173,23 +172,21 @@ def ranks(means: Floats, sign: int) -> Ints:
     >>> ranks(np.array([0.2, 0.5, 0.2]), 1).tolist()
     [2, 1, 2]
     """
-    worth = sign * np.round(means, DIGITS)
-    return np.array([1 + np.count_nonzero(worth > own) for own in worth], dtype=np.int64)
+    values = sign * np.round(means, DIGITS)
+    return np.array([1 + np.count_nonzero(values > value) for value in values], dtype=np.int64)
 
 
-def taus(full: Floats, reduced: Floats, sign: int) -> tuple[float | None, float | None]:
-    """Kendall's tau_b and AP correlation (variant b) of two lists of means; None where all runs are tied.
+def correlate_rankings(full: Floats, reduced: Floats, sign: int) -> tuple[float | None, float | None]:
+    """Kendall's tau_b and AP correlation (variant b) of two lists of means; None if all runs are tied.
 
-    >>> taus(np.array([0.4, 0.3, 0.2]), np.array([0.4, 0.2, 0.3]), 1)
+    >>> correlate_rankings(np.array([0.4, 0.3, 0.2]), np.array([0.4, 0.2, 0.3]), 1)
     (0.3333333333333333, 0.5)
     """
-    from cranfield.stats import kendall_tau, tau_ap
-
     x, y = sign * np.round(full, DIGITS), sign * np.round(reduced, DIGITS)
     if len(x) < 2:
         return None, None
-    found = kendall_tau(x, y), tau_ap(x, y, variant="b")
-    return tuple(None if np.isnan(one) else float(one) for one in found)  # type: ignore[return-value]
+    tau, ap = kendall_tau(x, y), tau_ap(x, y, variant="b")
+    return None if np.isnan(tau) else float(tau), None if np.isnan(ap) else float(ap)
 
 
 def rmse(full: Floats, reduced: Floats) -> float:
@@ -197,7 +194,7 @@ def rmse(full: Floats, reduced: Floats) -> float:
     return float(np.sqrt(np.mean((full - reduced) ** 2)))
 
 
-class Verdicts(Record):
+class PairwiseSignificance(Record):
     """Which of all pairs of runs differ significantly: 1 if the first is better, −1 if the second, 0 if neither."""
 
     signs: Ints
@@ -208,20 +205,20 @@ class Verdicts(Record):
 
 
 class Flips(Record):
-    """Pairs whose verdict is another one with fewer judgments."""
+    """Pairs of runs whose significance changes with fewer judgments."""
 
     before: int  # significant pairs with all judgments
     after: int
-    lost: int  # significant before, no longer
+    lost: int  # no longer significant
     gained: int
-    reversed: int  # significant, the other way round
+    reversed: int  # significant in the other direction
 
     @property
     def flipped(self) -> int:
         return self.lost + self.gained + self.reversed
 
     @classmethod
-    def between(cls, before: Verdicts, after: Verdicts) -> Flips:
+    def between(cls, before: PairwiseSignificance, after: PairwiseSignificance) -> Flips:
         a, b = before.signs, after.signs
         return cls(
             before=before.significant,
@@ -232,30 +229,28 @@ class Flips(Record):
         )
 
 
-def verdicts(values: Floats, sign: int, alpha: float = 0.05, correction: str = "holm") -> Verdicts:
+def compare_all_pairs(values: Floats, sign: int, alpha: float = 0.05, correction: str = "holm") -> PairwiseSignificance:
     """Paired t-tests of all pairs of runs (rows) over the same topics (columns), corrected for their number.
 
-    What `stats.paired.t_test` and `stats.multiple.adjust` say of each, all pairs at once.
+    The same as `stats.t_test` and `stats.adjust`, for all pairs at once.
     """
-    from cranfield.stats import adjust
-
     one, other = np.triu_indices(len(values), 1)
     if not len(one):
-        return Verdicts(np.empty(0, dtype=np.int64))
-    difference, p = _quick_t_tests(values, one, other)
+        return PairwiseSignificance(np.empty(0, dtype=np.int64))
+    difference, p = _fast_t_tests(values, one, other)
     adjusted = adjust(p, correction)
     if (np.abs(adjusted - alpha) <= NEAR * alpha).any():
         difference, p = _t_tests(values, one, other)
         adjusted = adjust(p, correction)
-    return Verdicts(np.where(adjusted <= alpha, sign * np.sign(difference), 0).astype(np.int64))
+    return PairwiseSignificance(np.where(adjusted <= alpha, sign * np.sign(difference), 0).astype(np.int64))
 
 
-NEAR = 1e-6  # how far off, in parts of what it is, a figure may be that was found quickly
-_PAIRS = 4096  # whose differences are held at a time
+NEAR = 1e-6  # relative error allowed for a p-value computed the fast way
+_PAIRS = 4096  # whose differences are held in memory at a time
 
 
-def _quick_t_tests(values: Floats, one: Ints, other: Ints) -> tuple[Floats, Floats]:
-    """As `_t_tests`, by variances and covariances of runs, and with care only where those of a pair cancel out."""
+def _fast_t_tests(values: Floats, one: Ints, other: Ints) -> tuple[Floats, Floats]:
+    """Like `_t_tests`, but from variances and covariances, except for pairs whose terms cancel out."""
     from scipy.special import stdtr
 
     n = values.shape[1]
@@ -264,13 +259,13 @@ def _quick_t_tests(values: Floats, one: Ints, other: Ints) -> tuple[Floats, Floa
     products = centred @ centred.T
     squares = products.diagonal()
     both = squares[one] + squares[other]
-    left = both - 2 * products[one, other]
+    difference_squares = both - 2 * products[one, other]
     largest = np.abs(values).max(axis=1, initial=0.0)
     largest = np.maximum(largest[one], largest[other])
-    careful = np.flatnonzero((left <= NEAR * both) | (left <= n * (NEAR * largest) ** 2))
+    careful = np.flatnonzero((difference_squares <= NEAR * both) | (difference_squares <= n * (NEAR * largest) ** 2))
     difference = means[one] - means[other]
-    left[careful] = 1.0
-    p = 2 * stdtr(max(n - 1, 1), -np.abs(difference) / np.sqrt(left / max(n - 1, 1) / n))
+    difference_squares[careful] = 1.0
+    p = 2 * stdtr(max(n - 1, 1), -np.abs(difference) / np.sqrt(difference_squares / max(n - 1, 1) / n))
     if len(careful):
         difference[careful], p[careful] = _t_tests(values, one[careful], other[careful])
     return difference, p
@@ -291,7 +286,7 @@ def _t_tests_of(one: Floats, other: Floats) -> tuple[Floats, Floats]:
     d = one - other
     largest = np.maximum(np.abs(other).max(axis=1), np.abs(one).max(axis=1))
     mean = d.mean(axis=1)
-    # without variance there is no t: p is then that of flipping signs, as in `t_test`
+    # without variance t is undefined: p is that of a sign-flip test, as in `t_test`
     constant = d.max(axis=1) - d.min(axis=1) <= 1e-12 * np.maximum(largest, 1e-300)
     identical = constant & (np.abs(mean) <= 1e-12 * np.maximum(largest, 1e-300))
     error = np.where(constant, 1.0, d.std(axis=1, ddof=1 if n > 1 else 0)) / np.sqrt(n)
@@ -300,8 +295,8 @@ def _t_tests_of(one: Floats, other: Floats) -> tuple[Floats, Floats]:
     return np.where(identical, 0.0, mean), p
 
 
-def judged_mask(total: int, dropped: Ints) -> Bools:
-    """All judgments but some, told by number."""
+def mask_without(total: int, dropped: Ints) -> Bools:
+    """A flag for each judgment, False for the dropped ones."""
     kept = np.ones(total, dtype=bool)
     kept[dropped[dropped < total]] = False
     return kept

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError
-from cranfield.pooling import STRATEGIES, Lists, Setting, make_pool, replay
-from cranfield.pooling.strategy import scattered
-from tests.pooling.pooled_example import QRELS, RUNS, T, asker, grade
+from cranfield.pooling import STRATEGIES, PoolingContext, RankedLists, make_pool, replay
+from cranfield.pooling.selector import shuffle_by_hash
+from tests.pooling.pooled_example import QRELS, RUNS, T, grade, selector
 
 TEXTS = [
     Document(doc, f"word {doc} {'good' if grade(doc) else 'bad'} {i % 3}") for i, doc in enumerate(sorted(T.ranks))
@@ -24,8 +24,8 @@ def search(query: str, relevant: tuple[str, ...], depth: int) -> list[str]:
     return [f"{doc}-like" for doc in relevant][:depth]
 
 
-def setting(seed: int = 1, **more: object) -> Setting:
-    return Setting(seed=seed, topics={"T": "good word"}, documents=TEXTS, search=search, **more)  # type: ignore[arg-type]
+def context(seed: int = 1, **more: object) -> PoolingContext:
+    return PoolingContext(seed=seed, topics={"T": "good word"}, documents=TEXTS, search=search, **more)  # type: ignore[arg-type]
 
 
 class Oracle:
@@ -43,7 +43,7 @@ class Oracle:
 def test_a_strategy_learns_only_the_grades_that_it_asked_for(strategy: str) -> None:
     oracle = Oracle()
     order = []
-    for doc in asker(strategy, T, setting()).replay(oracle):
+    for doc in selector(strategy, T, context()).replay(oracle):
         # when a document comes out, the oracle was asked for it and those before it, and nothing else
         order.append(doc)
         assert set(oracle.asked) <= {*order, doc}
@@ -52,19 +52,19 @@ def test_a_strategy_learns_only_the_grades_that_it_asked_for(strategy: str) -> N
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_grades_that_were_not_asked_for_change_nothing(strategy: str) -> None:
-    order = list(asker(strategy, T, setting()).replay(grade))
+    order = list(selector(strategy, T, context()).replay(grade))
     for cut in (1, 4, 7):
         changed = {doc: 1 - grade(doc) for doc in order[cut:]}
-        again = list(asker(strategy, T, setting()).replay(lambda doc, other=changed: other.get(doc, grade(doc))))
+        again = list(selector(strategy, T, context()).replay(lambda doc, other=changed: other.get(doc, grade(doc))))
         assert again[: cut + 1] == order[: cut + 1]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_what_next_one_by_one_is_the_replay(strategy: str) -> None:
     """Every call starts with nothing but the judgments, as after a restart."""
-    order = list(asker(strategy, T, setting()).replay(grade))
+    order = list(selector(strategy, T, context()).replay(grade))
     judged: dict[str, float] = {}
-    while docs := asker(strategy, T, setting()).next(judged, asker(strategy, T, setting()).batch(len(judged))):
+    while docs := selector(strategy, T, context()).next(judged, selector(strategy, T, context()).batch(len(judged))):
         if strategy != "autotar":  # which asks for whole batches
             docs = docs[:1]
         judged.update((doc, grade(doc)) for doc in docs)
@@ -73,20 +73,20 @@ def test_what_next_one_by_one_is_the_replay(strategy: str) -> None:
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_the_order_in_which_judgments_were_made_does_not_matter(strategy: str) -> None:
-    order = list(asker(strategy, T, setting()).replay(grade))[:6]
+    order = list(selector(strategy, T, context()).replay(grade))[:6]
     judged = {doc: grade(doc) for doc in order}
     random.Random(1).shuffle(order)
-    assert asker(strategy, T, setting()).next({doc: judged[doc] for doc in order}, 3) == asker(
-        strategy, T, setting()
+    assert selector(strategy, T, context()).next({doc: judged[doc] for doc in order}, 3) == selector(
+        strategy, T, context()
     ).next(judged, 3)
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
 def test_a_batch_has_new_documents_each_once(strategy: str) -> None:
     judged = {"d1": 1.0, "d7": 0.0, "elsewhere": 1.0}
-    docs = asker(strategy, T, setting()).next(judged, 5)
+    docs = selector(strategy, T, context()).next(judged, 5)
     assert len(docs) == len(set(docs)) and not set(docs) & set(judged)
-    assert asker(strategy, T, setting()).next(judged, 2) == docs[:2]
+    assert selector(strategy, T, context()).next(judged, 2) == docs[:2]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -107,16 +107,16 @@ def test_another_seed_gives_another_order_where_chance_decides(strategy: str) ->
 
 
 def test_without_judgments_a_batch_goes_through_all_runs() -> None:
-    assert asker("mtf").next({}, 3) == ["d1", "d7", "d3"]
-    assert asker("ucb", seed_depth=0).next({}, 3) == ["d1", "d7", "d3"]
+    assert selector("mtf").next({}, 3) == ["d1", "d7", "d3"]
+    assert selector("ucb", seed_depth=0).next({}, 3) == ["d1", "d7", "d3"]
 
 
 def test_what_has_no_answer_is_passed_over() -> None:
     known = {"d1": 1.0, "d4": 1.0, "d12": 0.0}
     for strategy in ("depth", "mm", "autotar"):
-        order = list(asker(strategy, T, setting()).replay(known.get))
+        order = list(selector(strategy, T, context()).replay(known.get))
         assert sorted(order) == sorted(known)
-        assert list(asker(strategy, T, setting()).replay(known.get, 2)) == order[:2]
+        assert list(selector(strategy, T, context()).replay(known.get, 2)) == order[:2]
 
 
 lists = st.lists(st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=7), min_size=1, max_size=4)
@@ -125,8 +125,8 @@ FROM_LISTS = [name for name, one in STRATEGIES.items() if one.kind == "adaptive"
 
 @given(lists, st.sets(st.sampled_from("abcdefghij")), st.sampled_from(FROM_LISTS), st.integers(0, 3))
 def test_every_document_is_asked_for_once(own: list[list[str]], good: set[str], strategy: str, seed: int) -> None:
-    given_lists = Lists("1", tuple(map(str, range(len(own)))), tuple(map(tuple, own)))
-    order = list(asker(strategy, given_lists, Setting(seed=seed)).replay(lambda doc: float(doc in good)))
+    given_lists = RankedLists("1", tuple(map(str, range(len(own)))), tuple(map(tuple, own)))
+    order = list(selector(strategy, given_lists, PoolingContext(seed=seed)).replay(lambda doc: float(doc in good)))
     assert len(order) == len(set(order)) and set(order) <= set(given_lists.ranks)
     if strategy != "active":  # a sample, which need not come upon all
         assert set(order) == set(given_lists.ranks)
@@ -134,15 +134,15 @@ def test_every_document_is_asked_for_once(own: list[list[str]], good: set[str], 
 
 def test_scattered_documents_tell_nothing_and_stay_when_others_join() -> None:
     docs = [f"d{i:03}" for i in range(200)]
-    order = scattered(docs, "1", 1)
+    order = shuffle_by_hash(docs, "1", 1)
     places = [order.index(doc) for doc in docs]
     ascending = sum(a < b for a, b in zip(places, places[1:], strict=False))
     assert order != docs and 70 < ascending < 130
-    assert order != scattered(docs, "2", 1) != scattered(docs, "2", 2)
-    assert [doc for doc in order if doc in set(docs[:50])] == scattered(docs[:50], "1", 1)
+    assert order != shuffle_by_hash(docs, "2", 1) != shuffle_by_hash(docs, "2", 2)
+    assert [doc for doc in order if doc in set(docs[:50])] == shuffle_by_hash(docs[:50], "1", 1)
 
 
 @pytest.mark.parametrize("wrong", [{"seed": -1}, {"seed": 1.5}, {"seed": True}, {"rel": float("nan")}])
 def test_a_setting_that_means_nothing_is_an_error(wrong: dict[str, object]) -> None:
     with pytest.raises(CranfieldError, match="expected"):
-        Setting(**wrong)  # type: ignore[arg-type]
+        PoolingContext(**wrong)  # type: ignore[arg-type]
