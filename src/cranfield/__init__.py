@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cranfield.base.lazy import lazy_exports
+from cranfield.base import lazy_exports
 
 if TYPE_CHECKING:
     # data and files

@@ -14,7 +14,7 @@ from cranfield.base.options import QRELS_FORMATS, RUN_FORMATS
 from cranfield.errors import DuplicateError, FormatError, InputError
 from cranfield.io import read_qrels, read_run
 from cranfield.io.detect_format import AS_REQUESTED, detect_qrels_format, detect_run_format
-from cranfield.io.detect_kind import FileKind, detect_kind
+from cranfield.io.file_kind import FileKind, detect_kind
 
 Put = Callable[..., Path]
 RUNS = {

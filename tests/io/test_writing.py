@@ -137,11 +137,6 @@ def test_what_was_written_is_recognised(tmp_path: Path, format: str, suffix: str
     assert {query: set(docs) for query, docs in run.to_dict().items()} == {"q1": {"d1", "d2"}, "q2": {"d1"}}
 
 
-def test_qrels_are_written_in_every_format_that_is_read() -> None:
-    assert set(runs_qrels.QRELS_WRITERS) == set(runs_qrels.QRELS_READERS)
-    assert set(runs_qrels.RUN_WRITERS) == set(runs_qrels.RUN_READERS)
-
-
 @pytest.mark.parametrize(
     "format", sorted(set(runs_qrels.QRELS_WRITERS) - set(SPECIAL) - {"cranfield", "cacm", "cisi", "pairs"})
 )

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 
 from cranfield import Evaluator, MeasureError
-from cranfield.base.options import TOOL_NAMES
 from cranfield.data import Run
-from cranfield.evaluation.tools.conventions import TOOLS
 from cranfield.joining import join
 from cranfield.measures import Measure, all_measures
 from cranfield.measures.registry import FAMILIES, HOME
@@ -22,10 +20,6 @@ def test_every_name_of_every_measure_has_its_home() -> None:
     names = {name: kind.__module__ for kind in all_measures() for name in (kind.name, *kind.aliases)}
     assert {name: f"cranfield.measures.{HOME[name]}" for name in names} == names
     assert sum(len(family.split()) for family in FAMILIES.values()) == len(HOME)
-
-
-def test_the_command_line_knows_every_tool() -> None:
-    assert TOOL_NAMES == tuple(TOOLS)
 
 
 @pytest.mark.parametrize(("measures", "families"), [("nDCG@10", {"graded"}), ("map P.5", {"binary"})])

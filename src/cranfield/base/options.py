@@ -1,6 +1,7 @@
-"""What a user may choose, by the names that commands, functions and output have in common.
+"""Options and their values, under the names that commands, functions and output share.
 
-Nothing is imported here, so that a command knows its options before anything else is loaded.
+Nothing is imported here, so a command knows its options before anything else is loaded. Tests compare these lists with
+the tables that implement them.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ How = Literal["arithmetic", "geometric", "median"]
 
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100", "Judged@10")
 
-# the words of the lecture slides; read_qrels(grade_words=…) takes others
+# read_qrels(grade_words=…) takes other words
 GRADE_WORDS: Mapping[str, float] = {"perfect": 4, "excellent": 3, "good": 2, "fair": 1, "bad": 0}
 
 RUN_FORMATS = {
@@ -52,7 +53,7 @@ QRELS_FORMATS = {
     "parquet": "Parquet with columns query, doc, grade (extra: arrow)",
 }
 
-# those of conventions.TOOLS, which a test holds them against: reading all conventions would make every command slow
+# the keys of evaluation.TOOLS (a test compares them): importing all conventions would slow down every command
 TOOL_NAMES = (
     "trec_eval-9",
     "trec_eval-10",

@@ -13,6 +13,8 @@ import click
 
 from cranfield.errors import CranfieldError
 
+__all__ = ["main", "script"]
+
 # the threads that NumPy starts for linear algebra, of which there is none here, keep the processors from ours
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 

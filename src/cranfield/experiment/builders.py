@@ -19,7 +19,7 @@ from cranfield.experiment.step_inputs import (
     engine_options,
     index_in,
     learned_from,
-    queries_of,
+    read_queries,
     scores_of,
     space_of,
 )
@@ -56,7 +56,7 @@ def make_index(task: Task, into: Path) -> Notes:
 def make_search(task: Task, into: Path) -> Notes:
     """The run of a system of ours."""
     settings = task["settings"]
-    system, index, queries = system_named(settings["system"]), index_in(settings["index"]), queries_of(settings)
+    system, index, queries = system_named(settings["system"]), index_in(settings["index"]), read_queries(settings)
     space = space_of(settings, index, queries if system.is_dense else None)
     run = system.search(index, queries, settings["depth"], learned_from(settings), space)
     chain = [{"name": system.model.name, "method": settings["system"], **_parameters(system.model)}]
@@ -79,7 +79,7 @@ def make_search(task: Task, into: Path) -> Notes:
 def make_engine(task: Task, into: Path) -> Notes:
     """The run of an engine, which indexes the documents first if it is to."""
     settings = task["settings"]
-    queries, progress = queries_of(settings), Progress.of(task)
+    queries, progress = read_queries(settings), Progress.of(task)
     engine = open_engine(settings["url"], engine_options(settings))
     notes: Notes = []
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.base import pluralize, replace
-from cranfield.experiment.step_inputs import HERE, Settings, engine_options, learned_from, queries_of
+from cranfield.experiment.step_inputs import HERE, Settings, engine_options, learned_from, read_queries
 from cranfield.experiment.workspace import Collection
 from cranfield.io import open_output
 from cranfield.lab import (
@@ -37,7 +37,7 @@ def make_efficiency(task: Mapping[str, Any], into: Path) -> list[str]:
     with _room(into):
         subjects, texts = {}, {}
         for name, own in settings["systems"].items():
-            texts[name] = queries_of(own)
+            texts[name] = read_queries(own)
             subjects[name] = _subject(name, own, settings["depth"], texts[name])
         # fields of topics may differ from system to system: each has its own text for a query
         queries = {query: query for query in next(iter(texts.values()))}

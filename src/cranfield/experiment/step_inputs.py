@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.evaluation import Evaluator, Scores
 from cranfield.experiment.workspace import Collection, Workspace
 from cranfield.io import read_qrels
-from cranfield.lab import Index, Options, Sources, Space, queries, relevant_documents
+from cranfield.lab import Index, Options, Sources, Space, queries_of, relevant_documents
 
 Settings = Mapping[str, Any]
 HERE = Workspace(Path(), (), ())
@@ -22,9 +22,9 @@ def index_in(folder: str) -> Index:
     return Index.open(folder)
 
 
-def queries_of(settings: Settings) -> dict[str, str]:
+def read_queries(settings: Settings) -> dict[str, str]:
     """The topics, each as the text that a system searches with."""
-    return queries.queries_of(HERE.topics(Collection(**settings["source"])), settings["fields"])
+    return queries_of(HERE.topics(Collection(**settings["source"])), settings["fields"])
 
 
 def learned_from(settings: Settings) -> dict[str, Sequence[str]] | None:

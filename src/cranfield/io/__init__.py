@@ -9,7 +9,7 @@ from cranfield.base import lazy_exports
 if TYPE_CHECKING:
     from cranfield.io.beir import check_id, ensure_title, normalize_space, replace_lone_surrogates
     from cranfield.io.detect_format import AS_REQUESTED
-    from cranfield.io.detect_kind import FileKind, Kind, detect_kind
+    from cranfield.io.file_kind import FileKind, Kind, detect_kind
     from cranfield.io.files import (
         Input,
         PathLike,
@@ -72,7 +72,7 @@ __all__, __getattr__ = lazy_exports(
     {
         "beir": "check_id ensure_title normalize_space replace_lone_surrogates",
         "detect_format": "AS_REQUESTED",
-        "detect_kind": "FileKind Kind detect_kind",
+        "file_kind": "FileKind Kind detect_kind",
         "files": "Input PathLike display_name expand_path hash_file open_output strip_compression_suffix",
         "html_text": "ENCODINGS_NOTE feed_html read_page",
         "json_rows": "JsonObject parse_json",
@@ -96,4 +96,5 @@ __all__, __getattr__ = lazy_exports(
         ),
         "trec": "format_column format_number read_trec_run",
     },
+    modules="glasgow rows smart trec_text trec_web warc",
 )

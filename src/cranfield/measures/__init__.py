@@ -109,6 +109,7 @@ _lazy, _load = lazy_exports(
         "trec_names": "ELEVEN FAMILIES Family NICKNAMES parse_trec_name",
         "trec_prefs": "PreferenceConflict positions preferences_of",
         "user_measures": "own_measure own_name",
+        "user_models": "UserModel",
     },
 )
 __all__ = [*_EAGER.split(), *_lazy, *HOME]

@@ -21,8 +21,7 @@ FAMILIES = {
     "redundancy": "EntityRecall FactRecall",
     "sampled": "infIPrec infNDCG inum_rel inum_rel_ret iP statAP statNDCG statP statRprec varAP xinfAP",
     "user_models": (
-        "BPM BPMD CWL_AP CWL_P CWL_RR ERR IFT INSQ INST NERR10 NERR11 NERR8 NERR9 NPV RBP SDCG SET TBG "
-        "TrAP U UMeasure UserModel"
+        "BPM BPMD CWL_AP CWL_P CWL_RR ERR IFT INSQ INST NERR10 NERR11 NERR8 NERR9 NPV RBP SDCG SET TBG TrAP U UMeasure"
     ),
 }
 HOME = {name: family for family, names in FAMILIES.items() for name in names.split()}

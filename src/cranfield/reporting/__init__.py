@@ -89,4 +89,8 @@ __all__, __getattr__ = lazy_exports(
         "pool_page.text": "pool_report_text",
         "pooling": "curves_plot dendrogram_plot",
     },
+    modules=(
+        "agreement catalogue comparison conventions efficiency evaluation explanation feedback gate judgments pooling "
+        "recall tuning"
+    ),
 )
