@@ -130,7 +130,7 @@ def test_in_the_terminal_runs_bring_no_other_topics(folder: Path) -> None:
 
 def test_options_of_a_pool_that_grows_go_together(folder: Path) -> None:
     for more, wrong in (
-        (["--budget", "6"], "go with --adaptive STRATEGY"),
+        (["--budget", "6"], "need --adaptive STRATEGY"),
         (["--adaptive", "mtf"], "--adaptive and --run go together"),
         (["--run", "good.run"], "--adaptive and --run go together"),
         (["--adaptive", "mft", "--run", "good.run"], "unknown strategy 'mft'"),

@@ -138,4 +138,4 @@ def test_the_command_adjudicates_with_the_log_beside_the_pool(
     assert "Decided: 2 Relevant." in done.output and "1 pair decided, 3 left to adjudicate" in done.output
     assert [one.kind for one in disputed.events()][-1] == "adjudicate"
     refused = CliRunner().invoke(commands, [*judge, "--names"])
-    assert refused.exit_code != 0 and "--names goes with --adjudicate" in str(refused.output) + str(refused.exception)
+    assert refused.exit_code != 0 and "--names needs --adjudicate" in str(refused.output) + str(refused.exception)

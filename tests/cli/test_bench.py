@@ -127,7 +127,7 @@ def test_a_server_that_never_answers_ends_with_2_after_the_figures_of_the_others
     with serving(lambda request: Response(503, b"closed")) as host:
         ours = f"ours=http-get:http://{host}/s?q={{query}}"
         found = cranfield("bench", index, topics, *QUICK, "--system", "bm25", "--system", ours, "-o", file)
-    assert found.code == 2 and "ours has answered no search. The first: http://127.0.0.1:" in found.err
+    assert found.code == 2 and "ours answered no query. The first error: http://127.0.0.1:" in found.err
     assert "answered 503" in found.err and "latency in ms, one query at a time" in found.out
     assert len(file.read_text().splitlines()) == 1 + 2 * 3
 
@@ -179,7 +179,7 @@ def test_energy_without_the_extra_is_an_error_before_anything_is_measured(
         (("a", "b", "c"), "expected INDEX and TOPICS, found a b c"),
         (("--latencies", "none.tsv"), "no such file"),
         (("a", "b", "--latencies", "none.tsv"), "give no INDEX, TOPICS or systems with it"),
-        (("--engine", "sqlite"), "give --collection COLLECTION as well"),
+        (("--engine", "sqlite"), "--engine needs a collection to index"),
         (("--collection", "none.jsonl"), "none.jsonl"),
         (("t.xml", "--system", "bm25"), "of which index"),
         (("t.xml", "--system", "http-get:http://host/"), "there is no {query} in it"),
@@ -193,7 +193,7 @@ def test_what_is_missing_is_said(cranfield: Cranfield, args: tuple[str, ...], sa
 @pytest.mark.parametrize(
     "options, says",
     [
-        (("--clients", "1,two"), "expected numbers from 1"),
+        (("--clients", "1,two"), "expected comma-separated numbers from 1"),
         (("--system", "bm26"), "no system 'bm26'"),
         (("--baseline", "lm"), "no system 'lm' to compare with"),
         (("--system", "sqlite:none.db"), "no such index"),

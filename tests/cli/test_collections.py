@@ -64,7 +64,7 @@ def test_a_part_that_is_missing_is_a_dash_and_said(cranfield: Cranfield, folder:
 
 def test_a_folder_without_collections_is_said(cranfield: Cranfield, tmp_path: Path) -> None:
     failed = cranfield("collections", tmp_path)
-    assert failed.code == 2 and "no collection with the usual file names" in failed.err
+    assert failed.code == 2 and "no collection with known file names" in failed.err
 
 
 def test_a_collection_is_indexed_and_searched_by_name(cranfield: Cranfield, folder: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""cranfield convert: any format to any other."""
+"""cranfield convert: convert between file formats."""
 
 from __future__ import annotations
 
@@ -94,17 +94,17 @@ def test_the_help_lists_the_formats_of_each_kind(cranfield: Cranfield) -> None:
 def test_the_judgments_of_rag_lines_are_said_not_to_be_in_the_run(cranfield: Cranfield, tmp_path: Path) -> None:
     (tmp_path / "rag.jsonl").write_text('{"query_id": "q", "retrieved_ids": ["a"], "relevant_ids": ["a"]}\n')
     outcome = cranfield("convert", tmp_path / "rag.jsonl", tmp_path / "run")
-    assert "relevant_ids not in the output: no part of a run." in outcome.err
+    assert "relevant_ids left out: not part of a run." in outcome.err
     outcome = cranfield("convert", tmp_path / "rag.jsonl", tmp_path / "qrels", "--kind", "qrels")
-    assert "retrieved_ids not in the output: no part of qrels." in outcome.err
+    assert "retrieved_ids left out: not part of qrels." in outcome.err
 
 
 @pytest.mark.parametrize(
     ("content", "options", "lost"),
     [
-        ("qid,docno,score,text\nq,a,1,long\n", (), "text not in the output"),
-        ("2 qid:1 1:0.5 #docid = a\n", (), "features not in the output"),
-        ('{"query": "q", "doc": "a", "grade": 1, "assessor": "x"}\n', (), "assessor not in the output"),
+        ("qid,docno,score,text\nq,a,1,long\n", (), "text left out"),
+        ("2 qid:1 1:0.5 #docid = a\n", (), "features left out"),
+        ('{"query": "q", "doc": "a", "grade": 1, "assessor": "x"}\n', (), "assessor left out"),
         ("1\ta wing\n2\tb\n", ("--kind", "documents", "--to", "jsonl"), ""),
     ],
 )

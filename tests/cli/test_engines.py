@@ -63,13 +63,13 @@ def test_what_is_wrong_is_said(cranfield: Cranfield, folder: Path) -> None:
     (folder / "other" / "letter.txt").write_text("not ours")
     cranfield("index", "docs.jsonl", "-o", "lamps.db", "--engine", "sqlite")
     for args, says in (
-        (("index", "docs.jsonl"), "where to? Give -o INDEX"),
-        (("index", "docs.jsonl", "--engine", "sqlite"), "--engine sqlite needs -o INDEX"),
+        (("index", "docs.jsonl"), "no output: give -o INDEX"),
+        (("index", "docs.jsonl", "--engine", "sqlite"), "--engine sqlite needs an output: -o INDEX"),
         (("index", "docs.jsonl", "--engine", "lucene", "-o", "x"), "-o x is for the engines embedded, tantivy, sqlite"),
-        (("index", "docs.jsonl", "--engine", "lucene"), "no engine 'lucene': expected embedded, tantivy, sqlite"),
+        (("index", "docs.jsonl", "--engine", "lucene"), "unknown engine 'lucene': expected embedded, tantivy, sqlite"),
         (("index", "docs.jsonl", "--engine", "solr://me:pw@host/x"), "no engine for 'solr://***@host/x': expected one"),
         (("index", "docs.jsonl", "--engine", "sqlite:x", "-o", "y"), "-o y is for the engines"),
-        (("index", "docs.jsonl", "--engine", "sqlite:x", "--stemmer", "none"), "are for our own index"),
+        (("index", "docs.jsonl", "--engine", "sqlite:x", "--stemmer", "none"), "need our own index"),
         (("index", "docs.jsonl", "--engine", "sqlite:"), "needs a place, as in sqlite:FILE"),
         (("index", "docs.jsonl", "--engine", "sqlite:other/letter.txt"), "was not made by 'cranfield index'"),
         (("index", "docs.jsonl", "--engine", "command:./x {query}"), "a command can only be searched"),
@@ -78,7 +78,10 @@ def test_what_is_wrong_is_said(cranfield: Cranfield, folder: Path) -> None:
             "http://h/{query}?key=***: a template",
         ),
         (("search", "sqlite:none.db", "topics.jsonl"), "none.db: there is no such index."),
-        (("search", "lamps.db", "topics.jsonl", "--system", "lm"), "--system and --feedback are for our own index"),
+        (
+            ("search", "lamps.db", "topics.jsonl", "--system", "lm"),
+            "--system, --feedback and vectors need our own index",
+        ),
         (("search", "command:no-such-program {query}", "topics.jsonl"), "no-such-program: cannot be started: No such"),
         (("search", "http-get:http://host/", "topics.jsonl"), "there is no {query} in it"),
     ):
@@ -120,7 +123,11 @@ def test_what_was_found_before_a_failure_is_kept_and_gone_on_from(cranfield: Cra
         assert "The answers to 2 queries are in run.part; --continue searches for the rest." in failed.err
         assert not Path("run").exists() and package.read_run("run.part").to_dict() == {"1": {"a": 2.5}}
         printed = cranfield(*search[:3], "--retries", 0)
-        assert printed.code == 2 and printed.out == "1 Q0 a 1 2.5 http\n" and "What was found is printed" in printed.err
+        assert (
+            printed.code == 2
+            and printed.out == "1 Q0 a 1 2.5 http\n"
+            and "The results so far are printed" in printed.err
+        )
         healed = True
         asked.clear()
         assert cranfield(*search, "--continue").code == 0
@@ -149,13 +156,17 @@ def test_a_text_that_was_changed_since_an_attempt_failed_is_indexed_as_it_is_now
     assert cranfield(*index).code == 2
     Path("many.jsonl").write_text("".join(lines))
     kept = cranfield(*index)
-    assert kept.code == 0 and "50 documents, 40 documents of them from before" in kept.err and "anew" not in kept.err
+    assert (
+        kept.code == 0
+        and "50 documents, 40 documents of them from before" in kept.err
+        and "started over" not in kept.err
+    )
     Path("many.jsonl").write_text("".join(lines) + "{broken\n")
     assert cranfield(*index).code == 2
     Path("many.jsonl").write_text("".join(['{"_id": "d0", "text": "zeppelin"}\n', *lines[1:]]))
     made = cranfield(*index)
     assert made.code == 0 and "50 documents," in made.err and "from before" not in made.err
-    assert "Note: begun anew, since 40 documents of an interrupted attempt are no longer so in the coll" in made.err
+    assert "Note: started over: the collection has changed since 40 documents were indexed." in made.err
     assert "\n3 Q0 d0 1 " in cranfield("search", "index", "topics.jsonl").out
 
 
@@ -238,9 +249,9 @@ def test_a_run_that_does_not_fit_on_the_disk_is_written_later_from_the_answers(
     with serving(ten_each) as host:
         search = ("search", f"http-get:http://{host}/?q={{query}}", "forty.jsonl", "-o", "r.run")
         with monkeypatch.context() as patched:
-            patched.setattr("cranfield.io.write_run", full)
+            patched.setattr("cranfield.cli.search.write_run", full)
             failed = cranfield(*search)
-        assert failed.code == 2 and "All answers are in r.run.part; --continue writes them." in failed.err
+        assert failed.code == 2 and "All results are in r.run.part; --continue writes them." in failed.err
     assert cranfield(*search, "--continue").code == 0  # nobody is there to be asked any more
     assert package.read_run("r.run").to_dict() == everything
 
@@ -307,7 +318,7 @@ def test_a_disk_that_fills_is_said_and_the_old_index_stays(engine: str, folder: 
 
     failed = subprocess.run(index, preexec_fn=limit, capture_output=True, text=True, timeout=TIMEOUT)
     assert failed.returncode == 2, failed.stderr
-    assert failed.stderr.startswith("cranfield: ") and "mistake of ours" not in failed.stderr
+    assert failed.stderr.startswith("cranfield: ") and "internal error" not in failed.stderr
     assert "Traceback" not in failed.stderr and "panicked" not in failed.stderr
     assert "2 topics" not in failed.stderr
     found = subprocess.run([*run, "search", "index", "topics.jsonl"], capture_output=True, text=True)

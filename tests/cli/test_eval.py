@@ -496,8 +496,8 @@ def test_words_stand_for_the_grades_that_are_given(cranfield: Cranfield, small: 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("relevant", "expected word=grade, parted by commas, found 'relevant'"),
-        ("=2", "expected word=grade"),
+        ("relevant", "expected comma-separated WORD=GRADE, found 'relevant'"),
+        ("=2", "expected comma-separated WORD=GRADE"),
         ("a=1,", "found ''"),
         ("a=b", "the grade of 'a', 'b' is not a decimal number"),
         ("a=1,A=2", "'A' has two grades, 1 and 2"),

@@ -54,7 +54,7 @@ def test_what_fails_is_said_once_and_ends_with_2(cranfield: Cranfield, folder: P
     assert failed.code == 2 and failed.out == ""
     says = f"cranfield: runs/bm25.run, runs/lm.run not made: {folder}/topics.xml: there is no such file.\n"
     assert says in failed.err and failed.err.count("no such file") == 1
-    assert failed.err.endswith("cranfield: what was made is kept; mend this and run it again.\n")
+    assert failed.err.endswith("cranfield: the other outputs are kept; fix this and rerun.\n")
     assert (folder / "index").exists()
 
 

@@ -148,7 +148,7 @@ def test_extras_reach_the_measure(cranfield: Cranfield, small: Path) -> None:
         (("AP", "qrels", "one.run", "--query", "77"), "there is no query '77' in 'qrels'"),
         (("Ap", "qrels", "one.run", "--query", "1"), "unknown measure 'Ap'. Did you mean AP?"),
         (("AP", "qrels", "none.run", "--query", "1"), "none.run: there is no such file."),
-        (("AP", "-", "-", "--query", "1"), "'-' is named twice"),
+        (("AP", "-", "-", "--query", "1"), "'-' is given twice"),
         (("YAAP", "qrels", "one.run", "--mean", "geometric"), "'YAAP' may be"),
     ],
 )
@@ -231,10 +231,8 @@ def test_wide_tables_fit_the_terminal(example: Path) -> None:
 
 
 OWN = """
-from dataclasses import dataclass
 from cranfield import Measure
 
-@dataclass(frozen=True, repr=False)
 class Mine(Measure):
     name = "Mine"
     {}

@@ -18,7 +18,7 @@ def test_two_runs_become_one_on_standard_output(cranfield: Cranfield, small: Pat
     first = done.out.splitlines()[0].split()
     assert first == ["1", "Q0", "b", "1", repr(1 / 62 + 1 / 61), "rrf"]
     assert done.err.splitlines() == [
-        "2 runs fused: 3 queries, 7 documents.",
+        "Fused 2 runs: 3 queries, 7 documents.",
         "one.run lacks 1 of 3 queries ('9'): the others are fused there.",
         "two.run lacks 1 of 3 queries ('2'): the others are fused there.",
     ]
@@ -59,7 +59,7 @@ def test_learned_weights_are_told_with_a_score_that_flatters(
     assert f"Learned from {topics} topics: weights {runs[0].name} 0" in done.err and "best of 11 tried" in done.err
     means = evaluate(example / "qrels.txt", runs, ["nDCG@10"]).summary()
     score, best = max((values["nDCG@10"], name) for name, values in means.items())
-    assert f"which flatters it; the best run by itself, {best}, has {score:.4f}" in done.err
+    assert f"which is optimistic; the best single run, {best}, has {score:.4f}" in done.err
 
 
 def test_folds_are_fused_as_learned_from_the_others(cranfield: Cranfield, example: Path, tmp_path: Path) -> None:
@@ -78,7 +78,7 @@ def test_topics_without_judgments_are_told(cranfield: Cranfield, example: Path, 
     (tmp_path / "train.txt").write_text("".join(some))
     learn = ("--method", "posfuse", "--qrels", tmp_path / "train.txt", "--folds", 3)
     done = cranfield("fuse", *sorted(example.glob("*.run"))[:2], *learn, "-o", tmp_path / "x.run")
-    assert f"{len(judged) - 12} queries without judgments fused as learned from all that have some." in done.err
+    assert f"{len(judged) - 12} queries without judgments fused as learned from all judged topics." in done.err
     assert len(read_run(tmp_path / "x.run").queries) == len(judged)
 
 
@@ -105,13 +105,13 @@ def test_help_lists_every_method_and_normalisation(cranfield: Cranfield) -> None
         (["--method", "posfuse"], "posfuse learns from judgments: --qrels QRELS"),
         (["--method", "wsum", "--weights", "1"], "1 weight for 2 runs: expected one for each."),
         (["--method", "wsum", "--weights", "1,x"], "--weights: the weight 'x' is not a decimal number."),
-        (["--params", "k"], "--params: expected name=value, parted by commas, found 'k'."),
+        (["--params", "k"], "--params: expected comma-separated NAME=VALUE, found 'k'."),
         (["--params", "k=1,k=2"], "--params: k is given twice."),
         (["--params", "phi=.5"], "rrf has no parameter 'phi': it has k."),
-        (["--folds", "3"], "--folds is for learning: name judgments with --qrels."),
+        (["--folds", "3"], "--folds needs judgments to learn from: --qrels QRELS."),
         (["--qrels", "qrels", "--method", "sum"], "sum has nothing to learn"),
         (["--qrels", "qrels", "--method", "wsum", "--folds", "3"], "3 folds of 2 queries: expected 2 to 2."),
-        (["--qrels", "qrels", "--method", "wsum", "-m", "AP RR"], "expected one measure to learn by"),
+        (["--qrels", "qrels", "--method", "wsum", "-m", "AP RR"], "expected one measure"),
     ],
 )
 def test_mistakes_are_one_sentence_and_exit_code_2(

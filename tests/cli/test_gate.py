@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from cranfield.cli.gate import CORRECTIONS, USUAL
+from cranfield.cli.gate import CORRECTIONS, MEASURES
 from cranfield.stats.gate import GATE_CORRECTIONS, GATE_MEASURE
 from tests.cli.conftest import Cranfield
 
@@ -75,7 +75,7 @@ def test_files_that_cannot_be_read_or_have_nothing_in_common_are_errors(cranfiel
     for candidate in ("empty", "none", "other.run"):
         assert cranfield("gate", small / "qrels", small / "one.run", small / candidate).code == 2
     outcome = cranfield("gate", "-", small / "one.run", "-")
-    assert outcome.code == 2 and "'-' is named twice" in outcome.err
+    assert outcome.code == 2 and "'-' is given twice" in outcome.err
     assert cranfield("gate", small / "qrels", small / "one.run").code == 2
 
 
@@ -153,8 +153,8 @@ def test_a_reader_that_has_gone_does_not_turn_a_failure_into_a_pass(example: Pat
 
 def test_help_says_what_the_exit_codes_mean(cranfield: Cranfield) -> None:
     out = " ".join(cranfield("gate", "--help").out.split())
-    assert "Exit code 1 if a one-sided paired t-test shows" in out and "--require-proof" in out
+    assert "The exit code is 1 if a one-sided paired t-test shows" in out and "--require-proof" in out
 
 
 def test_the_choices_are_those_of_the_library() -> None:
-    assert (USUAL, CORRECTIONS) == (GATE_MEASURE, GATE_CORRECTIONS)
+    assert (MEASURES[0], CORRECTIONS) == (GATE_MEASURE, GATE_CORRECTIONS)

@@ -38,7 +38,7 @@ def test_what_is_wrong_is_said(cranfield: Cranfield, tmp_path: Path) -> None:
         (("index", tmp_path / "none.jsonl", "-o", tmp_path / "index"), "none.jsonl"),
         (("index", tmp_path / "docs.jsonl", "-o", tmp_path / "i", "--stemmer", "elvish"), "no stemmer for 'elvish'"),
         (("index", tmp_path / "docs.jsonl", "-o", tmp_path / "i", "--fields", "text,autor"), "has the field 'autor'"),
-        (("index", tmp_path / "docs.jsonl", "-o", tmp_path / "i", "--fields", ","), "--fields names none"),
+        (("index", tmp_path / "docs.jsonl", "-o", tmp_path / "i", "--fields", ","), "--fields is empty"),
         (("search", tmp_path / "index", tmp_path / "topics.jsonl"), "there is no such folder"),
         (("search", tmp_path, tmp_path / "topics.jsonl"), "it has no index.json"),
         (("search", tmp_path, tmp_path / "topics.jsonl", "--system", "bm26"), "no system 'bm26'"),

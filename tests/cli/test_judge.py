@@ -71,12 +71,12 @@ def test_texts_that_are_missing_are_named(judge: Judge) -> None:
     Path("pool.judgments.db").unlink()
     shutil.copy("other.jsonl", "pool.jsonl")
     wrong = judge("q")
-    assert wrong.code == 2 and "none of the documents of the pool is among these" in wrong.err
+    assert wrong.code == 2 and "none of the documents in the pool is here" in wrong.err
 
 
 def test_what_cannot_be_used_is_said(judge: Judge, cranfield: Cranfield) -> None:
     assert (
-        "name the log, --log FILE"
+        "needs a log: --log FILE"
         in cranfield("judge", "-", "--topics", "topics.xml", "--documents", "documents.jsonl").err
     )
     Path("pool.jsonl").write_text("nothing\n")

@@ -73,8 +73,8 @@ def test_every_format_is_printed(cranfield: Cranfield, format_: str) -> None:
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("qrels.txt", "lm.run", "bm25.run", "-m", "AP RR"), "a leaderboard has one measure, found 2: AP, RR."),
-        (("qrels.txt", "lm.run", "-m", "AP", "-m", "RR"), "a leaderboard has one measure, found 2: AP, RR."),
+        (("qrels.txt", "lm.run", "bm25.run", "-m", "AP RR"), "a leaderboard takes one measure, found 2: AP, RR."),
+        (("qrels.txt", "lm.run", "-m", "AP", "-m", "RR"), "a leaderboard takes one measure, found 2: AP, RR."),
         (("qrels.txt", "lm.run", "bm25.run", "--by", "x"), "no split 'x' to rank by: the scores are of one collection"),
         ((*SPLITS, "--by", "x"), "no split 'x' to rank by: expected one of dev, test."),
         ((), "expected QRELS and at least one RUN"),

@@ -61,4 +61,4 @@ def test_a_packet_of_a_log_has_its_order_and_its_grades(call: Any, tmp_path: Pat
     assert call("--log", "log.db", "--assessor", "ada").code == 0
     assert [grade["label"] for grade in data()["grades"]] == ["no", "yes"] and data()["guidelines"] == "As before."
     assert [place for place, _ in data()["topics"][0]["places"]] == [2, 3]
-    assert "the log has its grades" in call("--log", "log.db", "--assessor", "ada", "--grades", "grades.tsv").err
+    assert "the log has its own grades" in call("--log", "log.db", "--assessor", "ada", "--grades", "grades.tsv").err

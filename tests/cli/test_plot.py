@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.reporting.plots import KINDS
+from cranfield.reporting.plots import PLOT_KINDS
 from tests.cli.bench_file import bench
 from tests.cli.conftest import Cranfield
 
@@ -25,12 +25,12 @@ def files(example: Path) -> list[Path]:
 def test_help_lists_every_kind_with_a_line(cranfield: Cranfield) -> None:
     outcome = cranfield("plot", "--help")
     assert outcome.code == 0
-    for kind, about in KINDS.items():
+    for kind, about in PLOT_KINDS.items():
         assert re.search(rf"^ +{kind} +{re.escape(about)}$", outcome.out, re.M), kind
     assert max(map(len, outcome.out.split("Options:")[0].splitlines())) <= 80
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", PLOT_KINDS)
 def test_every_kind_is_written_and_said_in_a_sentence(
     kind: str, cranfield: Cranfield, files: list[Path], tmp_path: Path
 ) -> None:
@@ -146,25 +146,31 @@ def test_one_query_of_a_curve_and_of_gain(cranfield: Cranfield, files: list[Path
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("heatmp", "Q", "R", "-o", "x.svg"), "no kind of picture is called 'heatmp'. Did you mean heatmap? There are"),
-        (("heatmap", "Q", "R"), "name a file for the picture: -o heatmap.svg, or .png, .pdf, .html, .json."),
-        (("heatmap", "Q", "R", "-o", "x.gif"), "x.gif: the name of a picture ends with .svg, .png, .pdf, .html or"),
+        (("heatmp", "Q", "R", "-o", "x.svg"), "unknown kind of plot 'heatmp'. Did you mean heatmap? Choose from"),
+        (("heatmap", "Q", "R"), "name a file for the plot: -o heatmap.svg, or .png, .pdf, .html, .json."),
+        (("heatmap", "Q", "R", "-o", "x.gif"), "x.gif: unknown suffix for a plot: expected one of .svg"),
         (
             ("heatmap", "-o", "x.json"),
             "heatmap needs judgments and a run: cranfield plot heatmap QRELS RUN... -o FILE.",
         ),
         (("heatmap", "Q", "-o", "x.json"), "heatmap needs judgments and a run"),
-        (("heatmap", "Q", "R", "--query", "1", "-o", "x.json"), "heatmap takes no --query: precision-recall, gain do."),
-        (("means", "Q", "R", "--baseline", "R", "-o", "x.json"), "means takes no --baseline: differences, scatter do."),
+        (
+            ("heatmap", "Q", "R", "--query", "1", "-o", "x.json"),
+            "heatmap takes no --query; it is for precision-recall, gain.",
+        ),
+        (
+            ("means", "Q", "R", "--baseline", "R", "-o", "x.json"),
+            "means takes no --baseline; it is for differences, scatter.",
+        ),
         (("precision-recall", "Q", "R", "-m", "AP", "-o", "x.json"), "precision-recall takes no -m"),
         (
             ("pareto", "Q", "R", "-o", "x.json"),
-            "pareto needs --costs FILE, which cranfield bench --format json writes.",
+            "pareto needs --costs FILE, as written by cranfield bench --format json.",
         ),
-        (("means", "Q", "R", "--costs", "b.json", "-o", "x.json"), "means takes no --costs: pareto do."),
+        (("means", "Q", "R", "--costs", "b.json", "-o", "x.json"), "means takes no --costs; it is for pareto."),
         (("pareto", "Q", "R", "--costs", "b.json", "-o", "x.json"), "b.json: there is no such file."),
         (("heatmap", "Q", "no.run", "-o", "x.json"), "no.run: there is no such file."),
-        (("heatmap", "-", "-", "-o", "x.json"), "'-' is named twice"),
+        (("heatmap", "-", "-", "-o", "x.json"), "'-' is given twice"),
         (("heatmap", "Q", "R", "-m", "nDGC", "-o", "x.json"), "unknown measure 'nDGC'. Did you mean nDCG?"),
         (("differences", "Q", "R", "-o", "x.json"), "two runs or more are needed"),
         (("weights", "-m", "AP", "-o", "x.json"), "AP gives ranks no weight of their own"),

@@ -84,7 +84,7 @@ def test_complete_lists_just_what_a_new_run_lacks(cranfield: Cranfield, folder: 
     assert set(read_pool(folder / "missing.jsonl")) == expected and expected
     assert "What is missing to judge lm.run (depth 30)." in done.out
     beside = cranfield("pool", folder / "bm25.run", "--complete", new, "--depth", 30, "--judged", judged, "-o", "-")
-    assert len(beside.out.splitlines()) == len(expected) + 1 and "add nothing" in beside.err
+    assert len(beside.out.splitlines()) == len(expected) + 1 and "have no effect" in beside.err
     alone = cranfield("pool", "--complete", new, "--depth", 2)
     assert "nothing counts as judged" in alone.err and len(alone.out.splitlines()) == 61
 
@@ -202,21 +202,21 @@ def test_runs_that_are_alike_are_warned_of(cranfield: Cranfield, folder: Path) -
     [
         ([], "name the runs to pool"),
         (["lm.run", "--strategy", "rff"], "unknown strategy 'rff'. Did you mean rrf?"),
-        (["lm.run", "--strategy", "mm", "--strategy", "rrf"], "several are for --replay QRELS without -o"),
+        (["lm.run", "--strategy", "mm", "--strategy", "rrf"], "use several only with --replay QRELS and without -o"),
         (
             ["lm.run", "--strategy", "mm", "--strategy", "ts", "--replay", "qrels.txt", "-o", "x"],
             "a pool has one strategy",
         ),
-        (["--complete", "lm.run", "--strategy", "rrf"], "--complete takes the first documents"),
-        (["lm.run", "--curve", "x.svg"], "--curve is of strategies replayed"),
-        (["lm.run", "--dendrogram", "x.json"], "--dendrogram compares runs: name several"),
-        (["lm.run", "rm3.run", "--dendrogram", "x.doc"], "the name of a picture ends with"),
-        (["lm.run", "--sample", "x"], "--sample is for strategies that draw by chance"),
+        (["--complete", "lm.run", "--strategy", "rrf"], "--complete takes the top documents"),
+        (["lm.run", "--curve", "x.svg"], "--curve plots the result of --replay"),
+        (["lm.run", "--dendrogram", "x.json"], "--dendrogram compares runs: name at least two"),
+        (["lm.run", "rm3.run", "--dendrogram", "x.doc"], "unknown suffix for a plot"),
+        (["lm.run", "--sample", "x"], "--sample is for strategies that draw a sample"),
         (["lm.run", "--strategy", "uniform", "--rate", "2"], "rate=2 is out of range: expected a number above 0"),
         (["lm.run", "--strategy", "stratified", "--strata", "5:2"], "rates above 0 and at most 1, found 2"),
         (["lm.run", "--strategy", "autotar"], "autotar needs the texts of documents: --documents FILE"),
-        (["lm.run", "--params", "k"], "expected name=value once each"),
-        (["lm.run", "--params", "speed=3"], "no strategy has 'speed'"),
+        (["lm.run", "--params", "k"], "expected comma-separated NAME=VALUE, each name once"),
+        (["lm.run", "--params", "speed=3"], "no strategy has a parameter 'speed'"),
         (["lm.run", "--params", "k=3"], "depth has no parameter 'k'"),
         (["lm.run", "--budget", "3", "--total", "9"], "give either budget (for each topic) or total"),
         (
@@ -229,7 +229,7 @@ def test_runs_that_are_alike_are_warned_of(cranfield: Cranfield, folder: Path) -
         ),
         (["lm.run", "--judged-topics"], "name them with --judged"),
         (["nowhere.run"], "nowhere.run"),
-        (["-", "-"], "'-' is named twice"),
+        (["-", "-"], "'-' is given twice"),
     ],
 )
 def test_what_cannot_be_pooled_is_a_clear_error(
@@ -242,7 +242,7 @@ def test_what_cannot_be_pooled_is_a_clear_error(
 
 def test_options_that_change_nothing_are_told(cranfield: Cranfield, folder: Path) -> None:
     done = cranfield("pool", folder / "lm.run", "--documents", folder / "documents.jsonl", "-o", folder / "pool")
-    assert "--documents changes nothing: only autotar looks at it." in done.err
+    assert "--documents has no effect: only autotar uses it." in done.err
 
 
 def test_runs_of_other_topics_are_told(cranfield: Cranfield, tmp_path: Path) -> None:

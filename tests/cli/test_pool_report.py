@@ -60,7 +60,7 @@ def test_a_page_is_written_with_its_command(cranfield: Cranfield, small: Path, m
     arguments = ["pool-report", "qrels", "one.run", "two.run", "-o", "pool.html"]
     monkeypatch.setattr(sys, "argv", ["cranfield", *arguments])
     result = cranfield(*arguments)
-    assert result.out.endswith("\npool.html has all of it, with pictures.\n")
+    assert result.out.endswith("with plots, is in pool.html.\n")
     page = (small / "pool.html").read_text()
     assert page.startswith("<!doctype html>") and "cranfield pool-report qrels one.run two.run -o pool.html" in page
     assert "http://" not in page.split("<main")[1].split("<script")[0]
@@ -89,7 +89,7 @@ def test_what_cannot_be_used_is_one_message(cranfield: Cranfield, small: Path, m
 
 def test_standard_input_can_be_named_once(cranfield: Cranfield) -> None:
     result = cranfield("pool-report", "-", "-")
-    assert result.code == 2 and "named twice" in result.err
+    assert result.code == 2 and "given twice" in result.err
 
 
 def test_runs_of_the_same_name_are_told_apart(cranfield: Cranfield, small: Path) -> None:

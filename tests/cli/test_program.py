@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.cli.options import program
+from cranfield.cli.output import program_name
 
 
 @pytest.fixture
@@ -30,39 +30,39 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_where_path_does_not_lead_to_it_the_command_is_named_by_its_place(
     installed: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert program() == ".venv/bin/cranfield"
+    assert program_name() == ".venv/bin/cranfield"
     monkeypatch.setattr(sys, "argv", [str(installed)])
-    assert program() == ".venv/bin/cranfield"
+    assert program_name() == ".venv/bin/cranfield"
     monkeypatch.chdir("/")
-    assert program() == os.path.relpath(installed, "/")
+    assert program_name() == os.path.relpath(installed, "/")
     monkeypatch.chdir(installed.parent)
-    assert program() == "./cranfield"
+    assert program_name() == "./cranfield"
     elsewhere = installed.parent.parent.parent / "else where"
     elsewhere.mkdir()
     monkeypatch.chdir(elsewhere)
-    assert program() == str(installed)
+    assert program_name() == str(installed)
     spaced = shutil.copy(installed, elsewhere / "cranfield")
     monkeypatch.chdir(installed.parent)
     monkeypatch.setattr(sys, "argv", [spaced])
-    assert shlex.split(program()) == [str(spaced)]
+    assert shlex.split(program_name()) == [str(spaced)]
 
 
 def test_where_path_leads_to_it_its_name_is_enough_and_to_another_it_is_not(
     installed: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(installed.parent))
-    assert program() == "cranfield"
+    assert program_name() == "cranfield"
     monkeypatch.setenv("PATH", f"{tmp_path}:{installed.parent}")
     shutil.copy(installed, tmp_path / "cranfield")
-    assert program() == ".venv/bin/cranfield"
+    assert program_name() == ".venv/bin/cranfield"
 
 
 def test_a_python_without_the_command_is_named_itself(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/lib/cranfield/__main__.py"])
     monkeypatch.setattr(sys, "executable", str(installed.parent / "python"))
-    assert program() == ".venv/bin/cranfield"
+    assert program_name() == ".venv/bin/cranfield"
     installed.unlink()
-    assert program() == ".venv/bin/python -m cranfield"
+    assert program_name() == ".venv/bin/python -m cranfield"
 
 
 def test_what_is_told_to_type_next_can_be_pasted(tmp_path: Path) -> None:

@@ -106,13 +106,13 @@ def test_no_input_is_written_over(cranfield: Cranfield, judged: Path, arguments:
     Path("link.qrels").symlink_to("anna.qrels")
     before = {file.name: file.read_bytes() for file in judged.iterdir()}
     done = cranfield("qrels", *arguments)
-    assert done.code == 2 and "this is one of the files read" in done.err
+    assert done.code == 2 and "this is one of the input files" in done.err
     assert {file.name: file.read_bytes() for file in judged.iterdir()} == before
 
 
 def test_conflicts_and_judgments_go_to_different_files(cranfield: Cranfield, judged: Path) -> None:
     done = cranfield("qrels", "merge", "anna.qrels", "ben.qrels", "-o", "m.qrels", "--conflicts", "./m.qrels")
-    assert done.code == 2 and "need a file each" in done.err and not Path("m.qrels").exists()
+    assert done.code == 2 and "must be different files" in done.err and not Path("m.qrels").exists()
 
 
 def test_diff_says_what_changed(cranfield: Cranfield, judged: Path) -> None:
@@ -144,7 +144,7 @@ def test_filter_by_topics_grades_and_lists_of_documents(cranfield: Cranfield, ju
     assert cranfield("qrels", "filter", "anna.qrels", "--topic", "2").out == "2 0 a 1\n"
     assert cranfield("qrels", "filter", "anna.qrels", "--doc", "a", "--others").out == "1 0 b 0\n"
     nothing = cranfield("qrels", "filter", "anna.qrels")
-    assert nothing.code == 2 and "what to keep?" in nothing.err
+    assert nothing.code == 2 and "nothing to filter by" in nothing.err
     Path("docs.txt").write_text("a b\n")
     assert "expected one id a line" in cranfield("qrels", "filter", "anna.qrels", "--docs", "docs.txt").err
 

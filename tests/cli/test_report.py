@@ -75,7 +75,7 @@ def test_a_baseline_that_is_none_of_the_runs_is_evaluated_too(
 @drawn
 def test_an_unknown_baseline_is_an_error(cranfield: Cranfield, small: Path) -> None:
     result = cranfield("report", str(small / "qrels"), str(small / "one.run"), "--baseline", "three")
-    assert result.code == 2 and "--baseline three: no such file, and none of the runs: one.run." in result.err
+    assert result.code == 2 and "--baseline three: neither a file nor one of the runs: one.run." in result.err
 
 
 @drawn
@@ -97,7 +97,7 @@ def test_a_missing_extra_is_one_clear_line(cranfield: Cranfield, small: Path, mo
 
 def test_standard_input_is_read_once(cranfield: Cranfield, small: Path) -> None:
     result = cranfield("report", "-", "-", "-o", str(small / "x.html"))
-    assert result.code == 2 and "'-' is named twice" in result.err
+    assert result.code == 2 and "'-' is given twice" in result.err
 
 
 @drawn

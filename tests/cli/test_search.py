@@ -97,7 +97,7 @@ def test_feedback_from_judgments_is_for_systems_that_learn(cranfield: Cranfield,
         assert found.code == 0 and "Note: 1 document given as relevant not in the index: 'gone'." in found.err
         assert "c" in package.read_run("x.run").to_dict()["1"]
     failed = cranfield("search", "index", "topics.jsonl", "--feedback", "qrels")
-    assert failed.code == 2 and "--feedback is for a system that learns from documents, such as bm25+rm3" in failed.err
+    assert failed.code == 2 and "--feedback needs a system that learns from documents, such as bm25+rm3" in failed.err
 
 
 def test_what_is_wrong_is_said(cranfield: Cranfield, folder: Path) -> None:
@@ -112,15 +112,18 @@ def test_what_is_wrong_is_said(cranfield: Cranfield, folder: Path) -> None:
         (DENSE, "dense needs vectors of documents and of topics"),
         ((*search, "--vectors", "docs.npy"), "vectors are for dense and mmr; bm25 compares words"),
         ((*search, "--similarity", "cosine"), "--similarity is for dense; bm25 compares words"),
-        ((*search, "--model", "small"), "--model, --api-key-env and --collection are for an endpoint"),
+        ((*search, "--model", "small"), "--model, --api-key-env and --collection need an endpoint"),
         ((*DENSE[:-1], "short.npy", *given), "short.npy: 2 vectors for 3 documents in index."),
         ((*DENSE, "--query-vectors", "wide.npy"), "wide.npy: vectors of 3 numbers, but those of documents (docs.npy)"),
         ((*DENSE[:-1], "nan.npy", *given), "nan.npy: 1 vector with NaN, infinity"),
         ((*DENSE[:-1], "zero.npy", *given, "--similarity", "cosine"), "zero.npy: 1 vector of zeros only"),
         ((*DENSE[:-1], "none.npy", *given), "none.npy: there is no such file"),
         (("search", "docs.npy", "topics.jsonl", *given), "docs.npy: of which documents are these vectors?"),
-        (("search", "index", "topics.npy", "--system", "dense"), "topics.npy: of which topics are these vectors?"),
-        (("search", "sqlite:x.db", "topics.jsonl", "--vectors", "docs.npy"), "and so are vectors; other engines rank"),
+        (("search", "index", "topics.npy", "--system", "dense"), "topics.npy: these vectors have no topic ids"),
+        (
+            ("search", "sqlite:x.db", "topics.jsonl", "--vectors", "docs.npy"),
+            "vectors need our own index; other engines rank",
+        ),
         ((*search, "--system", "dense", "--embeddings", "host:80", "--model", "m"), "not a URL of a server: 'host:80'"),
         ((*search, "--system", "dense+rm3"), "feedback adds words to a query, and dense has none"),
         ((*search, "--system", "dense:similarity=l2"), "dense: similarity=l2 is none of inner, cosine."),

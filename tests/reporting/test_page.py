@@ -37,7 +37,7 @@ from cranfield.reporting.page.html import Name, escaped, table, tag
 from cranfield.reporting.page.summary import relevant_found, relevant_on_top
 from cranfield.reporting.page.ties import in_order
 from cranfield.reporting.page.unjudged import bounds_of
-from cranfield.reporting.plots import KINDS
+from cranfield.reporting.plots import PLOT_KINDS
 from cranfield.reporting.plots.theme import DARK
 from cranfield.stats.comparison import compare
 
@@ -181,10 +181,10 @@ def test_a_baseline_is_what_others_are_compared_with() -> None:
 
 def test_every_kind_of_picture_is_there_with_a_text(whole: Report) -> None:
     outline = Outline(whole.html)
-    assert set(data_of(whole)["pictures"]) == set(KINDS)
-    assert {given["data-kind"] for given in outline.having("div") if "data-kind" in given} == set(KINDS)
+    assert set(data_of(whole)["pictures"]) == set(PLOT_KINDS)
+    assert {given["data-kind"] for given in outline.having("div") if "data-kind" in given} == set(PLOT_KINDS)
     images = [given for given in outline.having("div") if given.get("role") == "img"]
-    assert len(images) == len(KINDS) and all(given["aria-label"] for given in images)
+    assert len(images) == len(PLOT_KINDS) and all(given["aria-label"] for given in images)
 
 
 def test_provenance_names_files_digests_versions_command_and_what_was_left_out(whole: Report) -> None:
@@ -532,7 +532,7 @@ def test_a_browser_draws_every_picture_offline_without_a_complaint(
     dom, complaints = opened(chromium, tmp_path, whole)
     assert complaints == []
     assert 'data-drawn="all"' in dom
-    for kind in KINDS:
+    for kind in PLOT_KINDS:
         figure = dom.split(f'id="figure-{kind}"')[1].split("</figure>")[0]
         assert len(re.findall(r"<svg\b", figure)) == 1 and "Save as SVG" in figure
 

@@ -25,10 +25,10 @@ from cranfield.measures import parse_measure
 from cranfield.reporting import plots
 from cranfield.reporting.catalogue import weights_of
 from cranfield.reporting.costs import Cost, Costs
-from cranfield.reporting.plots import KINDS, Palette, Plot, colours, function_of
+from cranfield.reporting.plots import PLOT_KINDS, Palette, Plot, colours, find_plot
 from cranfield.reporting.plots.curves import precision_curves
 from cranfield.reporting.plots.depth import cutoffs_to
-from cranfield.reporting.plots.plot import FORMATS, runtime
+from cranfield.reporting.plots.plot import PLOT_FORMATS, runtime
 from cranfield.reporting.plots.plot_data import rounded, shown
 from cranfield.reporting.plots.theme import COLOURS, GROUND, INK, QUIET, wrapped
 from cranfield.reporting.plots.vega_parts import apart
@@ -186,8 +186,8 @@ def test_one_measure_may_be_named_without_a_list() -> None:
 
 
 def test_every_kind_has_a_function_and_is_named_in_its_line() -> None:
-    assert all(function_of(kind).__name__ == kind.replace("-", "_") for kind in KINDS)
-    assert {kind.partition(",")[0] for kind in all_kinds(synthetic(2, 3))} == set(KINDS)
+    assert all(find_plot(kind).__name__ == kind.replace("-", "_") for kind in PLOT_KINDS)
+    assert {kind.partition(",")[0] for kind in all_kinds(synthetic(2, 3))} == set(PLOT_KINDS)
 
 
 def test_a_heat_map_of_60_systems_and_50_topics_is_compact() -> None:
@@ -196,7 +196,7 @@ def test_a_heat_map_of_60_systems_and_50_topics_is_compact() -> None:
 
 def test_an_unknown_kind_is_told_with_the_nearest_one() -> None:
     with pytest.raises(CranfieldError, match=r"'heatmp'. Did you mean heatmap\? There are precision-recall, plane"):
-        function_of("heatmp")
+        find_plot("heatmp")
 
 
 def test_numbers_are_kept_with_six_digits() -> None:
@@ -795,18 +795,20 @@ def test_a_long_name_does_not_make_a_title_wide() -> None:
 
 def test_a_picture_is_saved_as_its_name_says(tmp_path: Path, vl_convert: Any) -> None:
     plot = plots.means(example("lm"))
-    for form in FORMATS:
+    for form in PLOT_FORMATS:
         plot.save(tmp_path / f"picture.{form.upper()}")
-    content = {form: (tmp_path / f"picture.{form.upper()}").read_bytes() for form in FORMATS}
+    content = {form: (tmp_path / f"picture.{form.upper()}").read_bytes() for form in PLOT_FORMATS}
     assert content["svg"].startswith(b"<svg") and content["html"].startswith(b"<!doctype html>")
     assert content["png"].startswith(b"\x89PNG") and content["pdf"].startswith(b"%PDF")
     assert json.loads(content["json"]) == plot.spec
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(f"picture.{form.upper()}" for form in FORMATS)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        f"picture.{form.upper()}" for form in PLOT_FORMATS
+    )
 
 
 def test_an_unknown_format_is_refused_before_anything_is_written(tmp_path: Path) -> None:
     with pytest.raises(
-        CranfieldError, match=r"x.gif: the name of a picture ends with .svg, .png, .pdf, .html or .json"
+        CranfieldError, match=r"x.gif: unknown suffix for a plot: expected one of .svg, .png, .pdf, .html, .json"
     ):
         plots.means(example("lm")).save(tmp_path / "x.gif")
     with pytest.raises(CranfieldError, match="cannot be made as 'gif': expected one of svg, png"):
@@ -892,7 +894,7 @@ def test_a_page_loads_nothing(vl_convert: Any) -> None:
 
 
 @pytest.mark.soak("pages")
-@pytest.mark.parametrize("kind", list(KINDS) if SOAK else ["differences"])
+@pytest.mark.parametrize("kind", list(PLOT_KINDS) if SOAK else ["differences"])
 def test_a_page_draws_in_a_browser_without_a_network(chromium: Any, kind: str, tmp_path: Path, vl_convert: Any) -> None:
     plot = next(plot for name, plot in all_kinds(synthetic(8, 6)).items() if name == kind)
     plot.save(tmp_path / "page.html")

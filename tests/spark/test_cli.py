@@ -201,8 +201,8 @@ def test_what_needs_no_spark_is_told_before_one_is_started(told: Told, tmp_path:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--master", "local[1]"], "--master is for --engine spark."),
-        (["--engine", "spark", "--as", "ranx"], "--as is not for --engine spark."),
+        (["--master", "local[1]"], "--master needs --engine spark."),
+        (["--engine", "spark", "--as", "ranx"], "--as cannot be used with --engine spark."),
         (["--engine", "spark", "--bounds"], "--bounds needs all of a run in one place: leave out --engine spark."),
     ],
 )

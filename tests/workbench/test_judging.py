@@ -355,7 +355,7 @@ def test_a_pool_cannot_grow_without_runs(folder: Path) -> None:
     with pytest.raises(InputError, match="needs runs, but there are none"):
         open_workbench(str(folder), adaptive=Adaptive("mtf"))
     done = CliRunner().invoke(commands, ["serve", "--qrels", "q", "a.run", "--adaptive", "mtf"])
-    assert "takes a workspace" in f"{done.output}{done.exception}"
+    assert "needs the pool of a workspace" in f"{done.output}{done.exception}"
 
 
 def test_a_grade_for_another_document_than_the_one_at_its_place_is_refused(service: Any, alone: Any) -> None:

@@ -42,7 +42,7 @@ def test_it_serves_until_it_is_interrupted(folder: Path) -> None:
         assert "server" not in {name.lower() for name in page.headers}
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=TIMEOUT)
-    assert "Ctrl-C ends it" in said and "Traceback" not in said
+    assert "Press Ctrl-C to stop" in said and "Traceback" not in said
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])

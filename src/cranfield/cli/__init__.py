@@ -1,4 +1,4 @@
-"""The command line: one file a command; each parses, calls one library function and prints."""
+"""The command line, one module per command: each parses its arguments, calls the library and prints the result."""
 
 from __future__ import annotations
 
@@ -11,63 +11,65 @@ from typing import NoReturn
 
 import click
 
+from cranfield.base import describe_core
+from cranfield.cli.output import close_stdout
 from cranfield.errors import CranfieldError
+
+# NumPy's own threads, for linear algebra that we do not use, would compete with ours
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# commands create little garbage, so collecting it rarely pays
+gc.set_threshold(100_000, 20, 20)
 
 __all__ = ["main", "script"]
 
-# the threads that NumPy starts for linear algebra, of which there is none here, keep the processors from ours
-os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-
-# hardly anything of what a command makes is garbage, so that it is rarely worth while to look for it
-gc.set_threshold(100_000, 20, 20)
-
 STAGES = {
     "Evaluate": {
-        "eval": "Evaluate runs against judgments.",
-        "trec_eval": "Evaluate as trec_eval does, byte for byte.",
-        "explain": "Show how a score comes about, rank by rank.",
-        "measures": "List measures, explain one, or say which to use.",
-        "conventions": "Show one measure as other tools have it, and why.",
+        "eval": "Evaluate runs against relevance judgments.",
+        "trec_eval": "Evaluate exactly as trec_eval does.",
+        "explain": "Explain a score, rank by rank.",
+        "measures": "List measures, explain one, or recommend some.",
+        "conventions": "Show how other tools compute a measure, and why.",
     },
     "Compare": {
-        "compare": "Say which system is better, by how much, how sure.",
+        "compare": "Test which system is better, and by how much.",
         "leaderboard": "Rank systems by one measure on several splits.",
-        "plot": "Draw a picture of an evaluation.",
-        "report": "Write a page with all of it, to open in a browser.",
-        "gate": "Say whether a candidate is worse than a baseline; for CI.",
+        "plot": "Plot an evaluation.",
+        "report": "Write a complete evaluation report as HTML.",
+        "gate": "Test whether a candidate is worse than a baseline; for CI.",
     },
     "Build": {
-        "pool": "Choose which documents of which runs to judge.",
+        "pool": "Choose which documents to judge.",
         "judge": "Judge the documents of a pool in the terminal.",
-        "judgments": "Plan judging, take judgments in and out of a log.",
-        "packet": "Write one file to judge a pool with, offline.",
-        "qrels": "Merge, compare, count and change judgments.",
-        "agree": "Say how far assessors agree, and what it changes.",
-        "pool-report": "Say who found what, and how far judgments reach.",
-        "recall-estimate": "Estimate how many relevant documents nobody found.",
+        "judgments": "Plan judging, track it, import and export judgments.",
+        "packet": "Write an HTML file for judging a pool offline.",
+        "qrels": "Merge, compare, summarize and transform judgments.",
+        "agree": "Measure agreement between assessors and its effect.",
+        "pool-report": "Analyze a pool: contributions, coverage, reusability.",
+        "recall-estimate": "Estimate how many relevant documents were missed.",
     },
     "Search": {
-        "collections": "List test collections and count those you have.",
+        "collections": "List test collections, and count what you have.",
         "index": "Index the documents of a collection.",
-        "search": "Search an index for every topic, as a run.",
-        "fuse": "Make one run of several.",
+        "search": "Search an index for every topic and write a run.",
+        "fuse": "Combine several runs into one.",
         "feedback": "Compare ways to learn from relevant documents.",
-        "tune": "Choose a system's parameters by cross-validation.",
-        "bench": "Measure what systems cost: latency, throughput, indexing.",
+        "tune": "Tune a system's parameters by cross-validation.",
+        "bench": "Measure latency, throughput and indexing costs.",
     },
     "Work": {
-        "demo": "A whole experiment on the bundled collection.",
+        "demo": "Run a whole experiment on the bundled collection.",
         "init": "Write a cranfield.toml for a new workspace.",
-        "experiment": "Make what a cranfield.toml asks for and is missing.",
+        "experiment": "Build the missing outputs of a workspace.",
         "serve": "Judge and explore in the browser.",
-        "check": "Say what files are and what is wrong with them.",
-        "convert": "Turn any format into any other.",
+        "check": "Validate files and report problems.",
+        "convert": "Convert between file formats.",
     },
 }
 
 
 class Commands(click.Group):
-    """Commands by stage, each imported when it is called."""
+    """The commands, grouped by stage; each is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [name for commands in STAGES.values() for name in commands]
@@ -80,16 +82,14 @@ class Commands(click.Group):
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        for stage, commands in filter(lambda each: each[1], STAGES.items()):
+        for stage, commands in STAGES.items():
             with formatter.section(stage):
                 formatter.write_dl(list(commands.items()))
 
 
 def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value:
-        from importlib.metadata import version
-
-        from cranfield.base import describe_core
+        from importlib.metadata import version  # slow, and every command starts here
 
         click.echo(f"cranfield {version('cranfield')} ({describe_core()})")
         ctx.exit()
@@ -100,7 +100,7 @@ def _version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     "--version", is_flag=True, callback=_version, expose_value=False, is_eager=True, help="Print the version."
 )
 def commands() -> None:
-    """How good is a search engine? Hold queries, documents and judgments fixed, vary the system, measure.
+    """Measure how good a search engine is: keep queries, documents and judgments fixed, and vary the system.
 
     \b
     Example:
@@ -109,7 +109,7 @@ def commands() -> None:
 
 
 def main(args: list[str] | None = None) -> NoReturn:
-    """Run a command; every error a user can cause ends as one message and exit code 2."""
+    """Run a command; every error that a user can cause ends in one message and exit code 2."""
     try:
         code = commands.main(args=args, prog_name="cranfield", standalone_mode=False)
         sys.stdout.flush()
@@ -123,8 +123,7 @@ def main(args: list[str] | None = None) -> NoReturn:
         click.echo("cranfield: interrupted.", err=True)
         sys.exit(130)
     except BrokenPipeError:
-        # the reader of a pipe has gone: nothing is wrong, but Python would complain when it flushes
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        close_stdout()
         sys.exit(0)
     except OSError as error:
         _fail(f"cannot write the output: {error.strerror or error}.")
@@ -134,19 +133,19 @@ def main(args: list[str] | None = None) -> NoReturn:
         if os.environ.get("CRANFIELD_TRACEBACK"):
             raise
         what = f"{type(error).__name__}: {error}"
-        _fail(f"this is a mistake of ours, not yours ({what}). CRANFIELD_TRACEBACK=1 shows where.", code=70)
+        _fail(f"internal error, please report it ({what}). Set CRANFIELD_TRACEBACK=1 to see where.", code=70)
 
 
 def script() -> NoReturn:
-    """Run the command that this process was started for, and end it.
+    """Run the command of this process, then exit at once.
 
-    Everything is written and every thread has ended by then; to have Python take itself apart would add a tenth
-    to the time of a small evaluation.
+    All output is written and all threads have ended by then; Python's orderly shutdown would add a tenth to the time
+    of a small evaluation.
     """
     try:
         main()
-    except SystemExit as ended:
-        code = ended.code if isinstance(ended.code, int) else 0
+    except SystemExit as exit:
+        code = exit.code if isinstance(exit.code, int) else 0
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError):
             stream.flush()
@@ -155,9 +154,9 @@ def script() -> NoReturn:
 
 def _fail(message: str, code: int = 2) -> NoReturn:
     text = "cranfield: " + message.encode("utf-8", "backslashreplace").decode()
-    click.echo(click.style(text, fg="red") if _in_colour() else text, err=True)
+    click.echo(click.style(text, fg="red") if _has_colour() else text, err=True)
     sys.exit(code)
 
 
-def _in_colour() -> bool:
+def _has_colour() -> bool:
     return sys.stderr.isatty() and not os.environ.get("NO_COLOR")

@@ -1,37 +1,48 @@
-"""cranfield agree: how far assessors agree, and whether it matters."""
+"""cranfield agree: agreement between assessors, and whether it matters."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from cranfield.base import QRELS_FORMATS, RUN_FORMATS
-from cranfield.cli.options import echo, grade_words_option, judgments_of, on_terminal, progress, split_measures, width
+from cranfield.cli.inputs import read_judgments
+from cranfield.cli.options import (
+    choice_option,
+    format_option,
+    input_format_options,
+    measures_option,
+    on_duplicate_option,
+    rel_option,
+    seed_option,
+    split_measures,
+)
+from cranfield.cli.output import echo, has_styles, line_width, show_progress
 from cranfield.qrels_tools import Design, agree, parse_scale, read_assessors
 from cranfield.reporting import agreement as report
 from cranfield.stats import AGREEMENT_RESAMPLES
 
+MEASURES = ("nDCG@10",)
+
 
 class ManyRuns(click.Command):
-    """A command whose --runs takes all that follows, up to the next option."""
+    """A command whose --runs takes all arguments up to the next option."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        spread: list[str] = []
+        expanded: list[str] = []
         takes = False
         for i, argument in enumerate(args):
             if argument == "--":
-                spread += args[i:]
+                expanded += args[i:]
                 break
             if argument.startswith("-") and argument != "-":
                 takes = argument == "--runs"
-                spread += [] if takes else [argument]
+                expanded += [] if takes else [argument]
                 if takes and (i + 1 == len(args) or (args[i + 1] != "-" and args[i + 1].startswith("-"))):
-                    raise click.UsageError("--runs: expected one run or more after it.", ctx)
+                    raise click.UsageError("--runs needs at least one run.", ctx)
             else:
-                spread += ["--runs", argument] if takes else [argument]
-        return super().parse_args(ctx, spread)
+                expanded += ["--runs", argument] if takes else [argument]
+        return super().parse_args(ctx, expanded)
 
 
 @click.command(name="agree", cls=ManyRuns)
@@ -39,36 +50,29 @@ class ManyRuns(click.Command):
 @click.option(
     "--model", "models", metavar="[NAME=]QRELS", multiple=True, help="Judgments by a model: a file, or a NAME above."
 )
-@click.option("--runs", metavar="RUN...", multiple=True, help="Also say how each assessor's judgments rank these runs.")
-@click.option("-m", "measures", metavar="MEASURE", multiple=True, help="What to rank by. [default: nDCG@10]")
-@click.option("--rel", type=float, default=1, show_default=True, help="Lowest relevant grade.")
-@click.option("--scale", metavar="GRADES", help="All grades there are: 0-3, or 0,1,2. [default: those that occur]")
-@click.option(
+@click.option("--runs", metavar="RUN...", multiple=True, help="Also compare how assessors' judgments rank these runs.")
+@measures_option("A measure to rank runs by; repeatable.", MEASURES)
+@rel_option
+@click.option("--scale", metavar="GRADES", help="All possible grades: 0-3, or 0,1,2. [default: those that occur]")
+@choice_option(
     "--resample",
-    type=click.Choice(["topics", "pairs"]),
-    default="topics",
+    ("topics", "pairs"),
+    "topics",
+    "What to resample topics with all their pairs, or single pairs.",
+)
+@click.option(
+    "--resamples",
+    type=click.IntRange(0),
+    default=AGREEMENT_RESAMPLES,
     show_default=True,
-    help="What is drawn anew for intervals: topics with all their pairs, or pairs.",
+    help="Number of resamples; 0 for no intervals.",
 )
-@click.option(
-    "--resamples", type=click.IntRange(0), default=AGREEMENT_RESAMPLES, show_default=True, help="How often; 0 for none."
-)
-@click.option("--level", type=float, default=0.95, show_default=True, help="Of the intervals.")
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="For the draws.")
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="What to print."
-)
-@click.option("--full", is_flag=True, help="All topics, confusion matrices and small print, however many.")
-@click.option("--run-format", type=click.Choice(list(RUN_FORMATS)), help="Format of the runs, if not recognised.")
-@click.option("--qrels-format", type=click.Choice(list(QRELS_FORMATS)), help="Format of the qrels, if not recognised.")
-@click.option(
-    "--on-duplicate",
-    type=click.Choice(["error", "first", "last", "max"]),
-    default="error",
-    show_default=True,
-    help="A document judged twice for the same query.",
-)
-@grade_words_option
+@click.option("--level", type=float, default=0.95, show_default=True, help="Confidence level of the intervals.")
+@seed_option("Seed of the resampling.")
+@format_option()
+@click.option("--full", is_flag=True, help="Show all topics, confusion matrices and intervals, however many.")
+@input_format_options
+@on_duplicate_option("What to do with a document judged twice for a query.")
 def command(
     qrels: tuple[str, ...],
     models: tuple[str, ...],
@@ -83,14 +87,12 @@ def command(
     format_: str,
     full: bool,
     run_format: str | None,
-    qrels_format: str | None,
-    on_duplicate: Any,
-    grade_words: Mapping[str, float],
+    **options: Any,
 ) -> None:
-    """Say how far assessors agree, on the whole, two by two and by topic; and whether systems rank alike.
+    """Measure agreement between assessors: overall, pairwise and by topic; and whether systems rank the same.
 
-    Each file holds the judgments of one assessor. Two are compared on the pairs of query and document that both judged;
-    several by what at least two judged. A model is one more assessor, and is compared with people.
+    Each file holds the judgments of one assessor. Two assessors are compared on the query–document pairs that both
+    judged, several on the pairs that at least two judged. A model counts as an assessor and is compared with people.
 
     \b
     Example:
@@ -101,19 +103,19 @@ def command(
     assessors = read_assessors(
         qrels,
         models,
-        lambda path: judgments_of(path, qrels_format, grade_words, on_duplicate),
-        least=1 if qrels else 2,  # a person alone is told that there is nobody to agree with
+        lambda path: read_judgments(path, options["qrels_format"], options["grade_words"], options["on_duplicate"]),
+        least=1 if qrels else 2,  # a single person gets an explanation
     )
-    found = agree(
+    agreement = agree(
         assessors,
         Design(rel, resample, resamples, seed, level),
         scale=None if scale is None else parse_scale(scale),
         runs=runs,
-        measures=split_measures(measures) or ["nDCG@10"],
+        measures=split_measures(measures) or MEASURES,
         run_format=run_format,
-        each=lambda items, total: progress(items, total, "evaluating"),
+        each=lambda items, total: show_progress(items, total, "evaluating"),
     )
     if format_ == "json":
-        echo(report.as_json(found))
+        echo(report.as_json(agreement))
     else:
-        echo(report.as_text(found, min(width(), report.WIDTH), on_terminal(), full))
+        echo(report.as_text(agreement, line_width(), has_styles(), full))

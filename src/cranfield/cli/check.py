@@ -1,4 +1,4 @@
-"""cranfield check: what files are, and what is wrong with them."""
+"""cranfield check: validate files."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import Any
 
 import click
 
-from cranfield.cli.options import echo, format_options, grade_words_option, on_terminal, progress
+from cranfield.cli.options import format_option, input_format_options
+from cranfield.cli.output import echo, has_styles, show_progress
 from cranfield.io import Kind
 from cranfield.tables import dumped
 from cranfield.validation import Checked, Finding, Pair, check_file, pair_up
@@ -19,14 +20,13 @@ MOST = 5  # findings of one kind that text output shows
 @click.command(name="check")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True)
 @click.option(
-    "--kind", type=click.Choice(["run", "qrels", "topics", "documents"]), help="What the files are, if not recognised."
+    "--kind",
+    type=click.Choice(["run", "qrels", "topics", "documents"]),
+    help="What the files are, if not detected.",
 )
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="What to print."
-)
-@click.option("--all", "all_", is_flag=True, help=f"Print every finding; otherwise the first {MOST} of each kind.")
-@format_options
-@grade_words_option
+@format_option()
+@click.option("--all", "all_", is_flag=True, help=f"Print every finding, not only the first {MOST} of each kind.")
+@input_format_options
 def command(
     files: tuple[str, ...],
     kind: Kind | None,
@@ -36,17 +36,17 @@ def command(
     qrels_format: str | None,
     grade_words: Mapping[str, float],
 ) -> None:
-    """Say what each file is and everything wrong or suspicious in it.
+    """Detect what each file is, and report everything wrong or suspicious in it.
 
-    Runs, qrels, topics and documents; given together, their ids are compared. Exit code 2 if a file is unusable, or
-    if qrels and a run have no query in common.
+    Checks runs, qrels, topics and documents; the ids of files given together are compared. The exit code is 2 if a
+    file cannot be used, or if qrels and a run have no query in common.
 
     \b
     Example:
       cranfield check qrels.txt bm25.run
     """
-    found = (check_file(file, kind, run_format, qrels_format, grade_words) for file in files)
-    checked = list(progress(found, len(files), "checking"))
+    checks = (check_file(file, kind, run_format, qrels_format, grade_words) for file in files)
+    checked = list(show_progress(checks, len(files), "checking"))
     pairs = pair_up(checked)
     if format_ == "json":
         content = {"files": [one.record() for one in checked], "pairs": [pair.record() for pair in pairs]}
@@ -60,11 +60,11 @@ def command(
 def _text(checked: Sequence[Checked], pairs: Sequence[Pair], most: int) -> Iterator[str]:
     for one in checked:
         identity = one.identity
-        what = f"{identity.kind}, read as {identity.format} ({identity.why})" if identity else "not recognised"
+        what = f"{identity.kind}, read as {identity.format} ({identity.why})" if identity else "format not detected"
         yield _styled(f"{one.file}: {what}{f': {one.counts}' if one.counts else ''}.", bold=True)
         yield from _findings(one.findings, most)
         if not one.findings:
-            yield "  nothing suspicious."
+            yield "  no problems found."
     for pair in pairs:
         yield _styled(f"{pair.files[0]} with {pair.files[1]}:", bold=True)
         yield from _findings(pair.findings, most)
@@ -83,4 +83,4 @@ def _findings(findings: Sequence[Finding], most: int) -> Iterator[str]:
 
 
 def _styled(text: str, **style: Any) -> str:
-    return click.style(text, **style) if on_terminal() else text
+    return click.style(text, **style) if has_styles() else text

@@ -1,38 +1,45 @@
-"""cranfield collections: the test collections of the literature beside those that were found."""
+"""cranfield collections: well-known test collections, and counts of those you have."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from textwrap import wrap
+from typing import Any
 
 import click
 
-from cranfield.cli.options import echo, on_terminal, progress, width
-from cranfield.tables import dumped
+from cranfield.cli.options import format_option
+from cranfield.cli.output import echo, has_styles, show_progress, terminal_width
+from cranfield.errors import InputError
+from cranfield.lab import (
+    KNOWN,
+    MED_NOTE,
+    Collection,
+    Counts,
+    Known,
+    collections_in,
+    count,
+    is_named,
+    open_collection,
+)
+from cranfield.tables import Cell, Table, dumped, terminal
 
-if TYPE_CHECKING:
-    from cranfield.lab import Collection, Counts, Known
+Row = tuple[Known | None, Counts | None]  # a well-known collection, and the counts of yours
 
 _COLUMNS = ("collection", "documents", "queries", "open_by", "where")
 _FOUND = ("found_documents", "found_topics", "found_judgments", "found_words")
 
 
 @click.command(name="collections")
-@click.argument("found", metavar="[COLLECTION]...", nargs=-1)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["table", "tsv", "json"]),
-    default="table",
-    show_default=True,
-    help="What to print.",
-)
-def command(found: tuple[str, ...], format_: str) -> None:
-    """List the classic test collections, and count what is in those that you have.
+@click.argument("places", metavar="[COLLECTION]...", nargs=-1)
+@format_option(("table", "tsv", "json"))
+def command(places: tuple[str, ...], format_: str) -> None:
+    """List the classic test collections, and count the documents, topics and judgments of those you have.
 
     COLLECTION is a name and a folder, such as cranfield:DIR, cacm:, cisi:, med:, adi:, npl:, time:, lisa:, trec:,
-    trecweb:, warc:, msmarco:, beir: or ir_datasets:ID, a file of documents, or a folder to be looked through for any
-    of these.
+    trecweb:, warc:, msmarco:, beir: or ir_datasets:ID, a file of documents, or a folder that is searched for any of
+    these.
 
     \b
     Example:
@@ -40,39 +47,30 @@ def command(found: tuple[str, ...], format_: str) -> None:
       cranfield collections classic
       cranfield collections cranfield:cran beir:scifact --format tsv
     """
-    from cranfield.lab import count
-
-    counts = [count(one, lambda documents: progress(documents, None, "counting")) for one in _collections(found)]
-    rows = list(_rows(counts))
+    counts = [count(one, lambda documents: show_progress(documents, None, "counting")) for one in _open_all(places)]
+    rows = list(_pair_with_known(counts))
     if format_ == "json":
-        echo(dumped(_as_json(rows, counts)))
+        echo(dumped(_as_json(rows)))
     elif format_ == "tsv":
         echo(*_as_tsv(rows))
     else:
         echo(_as_table(rows, counts))
 
 
-def _collections(found: Iterable[str]) -> Iterator[Collection]:
-    """The collections that arguments name or folders hold."""
-    import os
-
-    from cranfield.errors import InputError
-    from cranfield.lab import collections_in, is_named, open_collection
-
-    for text in found:
-        if is_named(text) or not os.path.isdir(text):
-            yield open_collection(text)
+def _open_all(places: Iterable[str]) -> Iterator[Collection]:
+    """The collections that arguments name or folders contain."""
+    for place in places:
+        if is_named(place) or not os.path.isdir(place):
+            yield open_collection(place)
             continue
-        held = collections_in(text)
-        if not held:
-            raise InputError("no collection with the usual file names in this folder. Say which: 'trec:FOLDER'.", text)
-        yield from held
+        inside = collections_in(place)
+        if not inside:
+            raise InputError("no collection with known file names in this folder. Name its kind: 'trec:FOLDER'.", place)
+        yield from inside
 
 
-def _rows(counts: list[Counts]) -> Iterator[tuple[Known | None, Counts | None]]:
-    """Each collection of the literature with what was found of it, then what else was found."""
-    from cranfield.lab import KNOWN
-
+def _pair_with_known(counts: list[Counts]) -> Iterator[Row]:
+    """Each well-known collection with your counts of it, then your other collections."""
     placed: list[Counts] = []
     for known in KNOWN:
         own = [one for one in counts if known.alone and one.name == known.kind]
@@ -86,10 +84,8 @@ def _rows(counts: list[Counts]) -> Iterator[tuple[Known | None, Counts | None]]:
             yield None, one
 
 
-def _as_json(rows: list[tuple[Known | None, Counts | None]], counts: list[Counts]) -> dict[str, Any]:
-    from cranfield.lab import MED_NOTE
-
-    def found(one: Counts) -> dict[str, Any]:
+def _as_json(rows: list[Row]) -> dict[str, Any]:
+    def count_record(one: Counts) -> dict[str, Any]:
         return {
             "open_by": one.open_by,
             "documents": one.documents,
@@ -107,14 +103,14 @@ def _as_json(rows: list[tuple[Known | None, Counts | None]], counts: list[Counts
             "documents": known.documents if known else None,
             "queries": known.queries if known else None,
             "kind": known.kind if known else one.name if one else None,
-            "found": found(one) if one else None,
+            "found": count_record(one) if one else None,
         }
         for known, one in rows
     ]
     return {"collections": entries, "remarks": [MED_NOTE]}
 
 
-def _as_tsv(rows: list[tuple[Known | None, Counts | None]]) -> Iterator[str]:
+def _as_tsv(rows: list[Row]) -> Iterator[str]:
     yield "\t".join((*_COLUMNS, *_FOUND)) + "\n"
     for known, one in rows:
         kind = (known.kind if known else one.name if one else "") or ""
@@ -123,10 +119,7 @@ def _as_tsv(rows: list[tuple[Known | None, Counts | None]]) -> Iterator[str]:
         yield "\t".join("" if cell is None else str(cell).replace("\t", " ") for cell in cells) + "\n"
 
 
-def _as_table(rows: list[tuple[Known | None, Counts | None]], counts: list[Counts]) -> str:
-    from cranfield.lab import MED_NOTE
-    from cranfield.tables import Cell, Table, terminal
-
+def _as_table(rows: list[Row], counts: list[Counts]) -> str:
     header = ["Collection", "Open as", "Documents", "Queries"]
     groups = ["", "", "Published", ""]
     if counts:
@@ -139,24 +132,22 @@ def _as_table(rows: list[tuple[Known | None, Counts | None]], counts: list[Count
         if counts:
             figures += [one.documents, one.topics, one.judgments, one.words] if one else [None] * 4
         names = (Cell(_title(known, one)), Cell(f"{kind}:" if kind else "–"))
-        lines.append((*names, *(Cell(_figure(n)) for n in figures)))
+        lines.append((*names, *(Cell(_format_count(n)) for n in figures)))
     table = Table("Test collections", tuple(header), tuple(lines), tuple(groups), names=2)
-    remarks = [MED_NOTE, *(() if counts else ("Count yours with 'cranfield collections NAME:FOLDER'.",))]
-    return "\n".join([terminal([table], width(), on_terminal()), *remarks, *_notes(counts)]) + "\n"
+    remarks = [MED_NOTE, *(() if counts else ("To count yours: cranfield collections NAME:FOLDER",))]
+    return "\n".join([terminal([table], terminal_width(), has_styles()), *remarks, *_notes(counts)]) + "\n"
 
 
 def _notes(counts: list[Counts]) -> Iterator[str]:
-    """What is to be said of each collection that was found."""
-    from textwrap import wrap
-
+    """Notes on each of your collections."""
     for one in counts:
         yield ""
         yield one.open_by
-        for note in _said(one):
-            yield from wrap(note, max(width(), 80), initial_indent="  ", subsequent_indent="  ")
+        for note in _describe(one):
+            yield from wrap(note, max(terminal_width(), 80), initial_indent="  ", subsequent_indent="  ")
 
 
-def _said(one: Counts) -> Iterator[str]:
+def _describe(one: Counts) -> Iterator[str]:
     yield from one.notes
     if one.encodings:
         most_first = sorted(one.encodings.items(), key=lambda entry: (-entry[1], entry[0]))
@@ -165,10 +156,10 @@ def _said(one: Counts) -> Iterator[str]:
         yield f"{one.judged_topics:,} of {one.topics:,} topics are judged."
 
 
-def _figure(n: int | None) -> str:
-    """A number, the largest rounded as the literature has them.
+def _format_count(n: int | None) -> str:
+    """A number; large ones are rounded.
 
-    >>> _figure(3204), _figure(28_500_000), _figure(1_040_000_000)
+    >>> _format_count(3204), _format_count(28_500_000), _format_count(1_040_000_000)
     ('3,204', '28.5 M', '1.04 G')
     """
     if n is None:

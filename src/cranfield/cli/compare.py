@@ -1,37 +1,33 @@
-"""cranfield compare: which system is better, by how much, and how sure one can be."""
+"""cranfield compare: which system is better, by how much, and how certain that is."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import click
 
 from cranfield.base import DEFAULT_MEASURES, Record, count_cores, join_names, pluralize
+from cranfield.cli.inputs import is_same_file, read_evaluator, require_one_stdin
 from cranfield.cli.options import (
-    echo,
-    extras_options,
-    format_options,
-    grade_words_option,
-    join_options,
-    judgments_of,
+    choice_option,
+    evaluation_options,
+    format_option,
+    jobs_option,
     measures_option,
-    on_terminal,
-    progress,
+    option_group,
+    quiet_option,
+    seed_option,
     split_measures,
-    width,
 )
+from cranfield.cli.output import echo, has_styles, show_progress, terminal_width
 from cranfield.errors import CranfieldError, InputError
-from cranfield.evaluation import Evaluator
-from cranfield.io import display_name, expand_path, read_run, read_scores
+from cranfield.evaluation import Scores
+from cranfield.io import display_name, expand_path, read_scores
+from cranfield.reporting import comparison as report
 from cranfield.stats import CORRECTIONS, TESTS, ScoreTable, compare, gather_scores
 
-if TYPE_CHECKING:
-    from cranfield.evaluation import Scores
-
-F = TypeVar("F", bound=Callable[..., Any])
-FORMATS = ("table", "markdown", "latex", "html", "csv", "json")
 # the share of judged documents has a column of its own
 MEASURES = tuple(measure for measure in DEFAULT_MEASURES if not measure.startswith("Judged"))
 
@@ -44,81 +40,53 @@ class Collection(Record):
     runs: tuple[tuple[str | None, str], ...]
 
 
-def _all(options: Sequence[Callable[[F], F]], function: F) -> F:
-    for option in reversed(options):
-        function = option(function)
-    return function
+# how results are shown
+display_options = option_group(
+    format_option(report.FORMATS),
+    click.option("--percent", is_flag=True, help="Show scores × 100."),
+    click.option("--places", type=click.IntRange(0, 17), help="Decimals of scores. [default: 4, or 2 with --percent]"),
+    quiet_option,
+)
 
+# what is random, and how certain results should be
+resampling_options = option_group(
+    click.option(
+        "--alpha", type=float, default=0.05, show_default=True, help="Significance level of tests and intervals."
+    ),
+    click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Number of resamples."),
+    seed_option("Seed of the resampling."),
+)
 
-def show_options(function: F) -> F:
-    """How results are shown."""
-    options = [
-        click.option(
-            "--format", "format_", type=click.Choice(FORMATS), default="table", show_default=True, help="What to print."
-        ),
-        click.option("--percent", is_flag=True, help="Show scores × 100."),
-        click.option("--places", type=click.IntRange(0, 17), help="Decimals of scores. [default: 4, or 2 of 100]"),
-        click.option("--quiet", is_flag=True, help="Nothing on standard error but errors."),
-    ]
-    return _all(options, function)
+# how files are read and joined
+input_options = option_group(evaluation_options, jobs_option)
 
-
-def draw_options(function: F) -> F:
-    """What is random, and how sure one wants to be."""
-    options = [
-        click.option("--alpha", type=float, default=0.05, show_default=True, help="Level of tests and intervals."),
-        click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Random draws."),
-        click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="Of what is drawn."),
-    ]
-    return _all(options, function)
-
-
-def reading_options(function: F) -> F:
-    """How files are read and joined."""
-    options = [
-        click.option("--rel", type=float, help="Lowest relevant grade, for measures that name none. [default: 1]"),
-        click.option("--docs", type=click.IntRange(1), help="Size of the collection, for Fallout and SetAccuracy."),
-        extras_options,
-        join_options,
-        format_options,
-        grade_words_option,
-        click.option("--jobs", type=click.IntRange(1), help="How many threads to use. [default: one a core]"),
-    ]
-    return _all(options, function)
-
-
-def on_option(function: F) -> F:
-    return click.option(
-        "--on",
-        "collections",
-        metavar="NAME=QRELS:RUN[,RUN…]",
-        multiple=True,
-        help="A collection or split; repeatable. A run may be SYSTEM=FILE, which otherwise has the name of its file.",
-    )(function)
+on_option = click.option(
+    "--on",
+    "collections",
+    metavar="NAME=QRELS:RUN[,RUN…]",
+    multiple=True,
+    help="A collection or split; repeatable. A run may be SYSTEM=FILE; by default a system has the name of its file.",
+)
 
 
 @click.command(name="compare")
 @click.argument("files", metavar="[QRELS RUN...]", nargs=-1)
 @on_option
-@click.option("--scores", metavar="FILE", multiple=True, help="Scores of queries instead of runs; repeatable.")
-@measures_option
+@click.option("--scores", metavar="FILE", multiple=True, help="Scores per query instead of runs; repeatable.")
+@measures_option("A measure, e.g. nDCG@10, AP(rel=2)@100, ndcg_cut_10; repeatable.", MEASURES)
 @click.option("--baseline", metavar="RUN", multiple=True, help="Compare with this run, by file or name; repeatable.")
-@click.option("--test", type=click.Choice(list(TESTS)), help="[default: t; of three or more without --baseline, tukey]")
-@click.option("--correction", type=click.Choice(list(CORRECTIONS)), help="For several comparisons. [default: holm]")
-@click.option(
-    "--family",
-    type=click.Choice(["column", "table"]),
-    default="column",
-    show_default=True,
-    help="Correct over the comparisons of a measure on a collection, or of the whole table.",
+@click.option("--test", type=click.Choice(list(TESTS)), help="[default: t; tukey for three or more without --baseline]")
+@click.option("--correction", type=click.Choice(list(CORRECTIONS)), help="Multiple-testing correction. [default: holm]")
+@choice_option(
+    "--family", ("column", "table"), "column", "Correct within one measure on one collection, or over the whole table."
 )
 @click.option(
-    "--tolerance", type=float, default=0.0, help="A difference up to this is a tie in W/T/L and the sign test."
+    "--tolerance", type=float, default=0.0, help="Differences up to this count as ties in W/T/L and the sign test."
 )
-@click.option("--full", is_flag=True, help="All intervals, comparisons and sentences, however many.")
-@draw_options
-@show_options
-@reading_options
+@click.option("--full", is_flag=True, help="Show all intervals, comparisons and sentences, however many.")
+@resampling_options
+@display_options
+@input_options
 def command(
     files: tuple[str, ...],
     collections: tuple[str, ...],
@@ -136,13 +104,13 @@ def command(
     tolerance: float,
     alpha: float,
     resamples: int,
-    **reading: Any,
+    **options: Any,
 ) -> None:
-    """Say which system is better, by how much, and how sure one can be.
+    """Test which system is better, by how much, and how certain that is.
 
-    Without --baseline, two runs are compared by the paired t-test, with the permutation test beside it, and more by
-    the randomised Tukey HSD test of all pairs. With --baseline, every other run is compared with it by the paired
-    t-test, corrected by Holm.
+    Without --baseline, two runs are compared by the paired t-test, alongside the permutation test, and three or more
+    by the randomized Tukey HSD test of all pairs. With --baseline, every other run is compared with it by the paired
+    t-test with Holm's correction.
 
     \b
     Example:
@@ -151,145 +119,120 @@ def command(
       cranfield compare --on dev=dev.qrels:dev/bm25.run,dev/lm.run --on test=test.qrels:test/bm25.run,test/lm.run
       cranfield compare --scores bm25.eval --scores lm.eval -m map
     """
-    from cranfield.reporting import comparison as report
-
-    given = read(files, collections, scores, split_measures(measures), baseline, quiet, reading)
-    found = compare(
-        given.tables,
-        given.baselines or None,
+    tables, baselines = read_tables(files, collections, scores, split_measures(measures), baseline, quiet, options)
+    comparison = compare(
+        tables,
+        baselines or None,
         test=test,
         correction=correction,
         alpha=alpha,
         resamples=resamples,
-        seed=reading["seed"],
+        seed=options["seed"],
         tolerance=tolerance,
         family=family,
     )
     view = report.View(percent, places, full)
-    echo(report.as_text(found, format_, view, width(), on_terminal()))
+    echo(report.as_text(comparison, format_, view, terminal_width(), has_styles()))
     if format_ == "csv" and not quiet:
-        click.echo("\n".join(report.remarks(found, view)), err=True)
+        click.echo("\n".join(report.remarks(comparison, view)), err=True)
 
 
-class Given(Record):
-    """What was read: tables of scores by collection, and the names of the baselines."""
-
-    tables: Any
-    baselines: tuple[str, ...]
-
-
-def read(
+def read_tables(
     files: Sequence[str],
     collections: Sequence[str],
     scores: Sequence[str],
     measures: Sequence[str],
     baseline: Sequence[str],
     quiet: bool,
-    reading: Mapping[str, Any],
-) -> Given:
-    """The scores to compare, from runs and judgments or from files of scores."""
+    options: Mapping[str, Any],
+) -> tuple[Any, tuple[str, ...]]:
+    """The scores to compare, from runs and judgments or from files of scores, and the names of the baselines."""
     if [bool(files), bool(collections), bool(scores)].count(True) > 1:
-        raise InputError("give QRELS and RUNs, or --on, or --scores: only one of them.")
-    if [*files, *scores].count("-") > 1:
-        raise InputError("'-' is named twice, but there is only one standard input.")
+        raise InputError("give QRELS and RUNs, --on, or --scores: only one of them.")
+    require_one_stdin(*files, *scores)
     if scores:
-        table = _table_of(scores, measures, quiet)
-        return Given(table, tuple(baseline))
+        return _read_score_table(scores, measures, quiet), tuple(baseline)
     if not collections:
-        return _one_collection(files, measures, baseline, reading)
-    asked = [split_collection(text) for text in collections]
-    names = [one.name for one in asked]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise InputError(f"--on: {join_names(twice)} is named twice.")
-    tables = {one.name: evaluated(one, measures, reading) for one in asked}
-    return Given(tables, tuple(_name_of(run, list(tables.values())) for run in baseline))
+        return _evaluate_files(files, measures, baseline, options)
+    parsed = [parse_collection(text) for text in collections]
+    names = [one.name for one in parsed]
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise InputError(f"--on: {join_names(repeated)} is used twice.")
+    tables = {one.name: _evaluate_collection(one, measures, options) for one in parsed}
+    return tables, tuple(_find_baseline(run, list(tables.values())) for run in baseline)
 
 
-def _one_collection(
-    files: Sequence[str], measures: Sequence[str], baseline: Sequence[str], reading: Mapping[str, Any]
-) -> Given:
+def _evaluate_files(
+    files: Sequence[str], measures: Sequence[str], baseline: Sequence[str], options: Mapping[str, Any]
+) -> tuple[Scores, tuple[str, ...]]:
     if len(files) < 2:
         raise InputError("expected QRELS and at least one RUN; see 'cranfield compare --help'.")
     qrels, *runs = files
-    named = {display_name(run) for run in runs}
+    names = {display_name(run) for run in runs}
     # a baseline that is none of the runs is compared too
-    others = [run for run in baseline if os.path.isfile(run) and not any(_same(run, own) for own in runs)]
-    added = [run for run in dict.fromkeys(others) if run not in named]
+    others = [run for run in baseline if os.path.isfile(run) and not any(is_same_file(run, own) for own in runs)]
+    added = [run for run in dict.fromkeys(others) if run not in names]
     collection = Collection("", qrels, tuple((None, run) for run in (*added, *runs)))
-    scores = evaluated(collection, measures, reading)
-    return Given(scores, tuple(_name_of(run, [scores]) for run in baseline))
+    scores = _evaluate_collection(collection, measures, options)
+    return scores, tuple(_find_baseline(run, [scores]) for run in baseline)
 
 
-def evaluated(collection: Collection, measures: Sequence[str], reading: Mapping[str, Any]) -> Scores:
-    """The scores of a collection's runs; what is below the first ten documents is kept, for curves."""
-    options = dict(reading)
-    run_format, words, jobs = (
-        options.pop("run_format"),
-        options.pop("grade_words"),
-        options.pop("jobs") or count_cores(),
-    )
-    on_duplicate, against = options["on_duplicate"], options.pop("against")
-    evaluator = Evaluator(
-        judgments_of(collection.qrels, options.pop("qrels_format"), words, on_duplicate),
-        measures or MEASURES,
-        against=read_run(against, run_format, on_duplicate=on_duplicate) if against else None,
-        **options,
-    )
+def _evaluate_collection(collection: Collection, measures: Sequence[str], options: Mapping[str, Any]) -> Scores:
+    """The scores of a collection's runs."""
+    settings = dict(options)
+    jobs, run_format = settings.pop("jobs") or count_cores(), settings["run_format"]
+    evaluator = read_evaluator(collection.qrels, measures or MEASURES, **settings)
     scored = (evaluator.score(path, name, run_format, jobs) for name, path in collection.runs)
-    return evaluator.scores(list(progress(scored, len(collection.runs), "evaluating")))
+    return evaluator.scores(list(show_progress(scored, len(collection.runs), "evaluating")))
 
 
-def split_collection(text: str) -> Collection:
+def parse_collection(text: str) -> Collection:
     """What --on names.
 
-    >>> split_collection("dev=dev.qrels:bm25.run,lm=runs/dev-lm.run")
+    >>> parse_collection("dev=dev.qrels:bm25.run,lm=runs/dev-lm.run")
     Collection(name='dev', qrels='dev.qrels', runs=((None, 'bm25.run'), ('lm', 'runs/dev-lm.run')))
     """
     name, sign, rest = text.partition("=")
-    qrels, colon, runs = _first_file(rest)
+    qrels, colon, runs = _split_first_file(rest)
     parts = [part for part in runs.split(",") if part.strip()]
     if not (name.strip() and sign and qrels and colon and parts):
         raise InputError(f"--on: expected NAME=QRELS:RUN[,RUN…], found {text!r}.")
-    named = [_named_run(part) for part in parts]
+    named = [_parse_run(part) for part in parts]
     return Collection(name.strip(), qrels, tuple((own, file) for own, path in named for file in expand_path(path)))
 
 
-def _first_file(text: str) -> tuple[str, str, str]:
-    """What is before the colon after a file's name, which may have one itself."""
+def _split_first_file(text: str) -> tuple[str, str, str]:
+    """Split at the colon after a file's name, which may itself contain colons."""
     places = [i for i, char in enumerate(text) if char == ":"]
-    there = next((i for i in places if os.path.isfile(text[:i])), places[0] if places else len(text))
-    return text[:there], text[there : there + 1], text[there + 1 :]
+    at = next((i for i in places if os.path.isfile(text[:i])), places[0] if places else len(text))
+    return text[:at], text[at : at + 1], text[at + 1 :]
 
 
-def _named_run(text: str) -> tuple[str | None, str]:
+def _parse_run(text: str) -> tuple[str | None, str]:
     name, sign, path = text.partition("=")
     return (name.strip(), path) if sign and not os.path.isfile(text) else (None, text)
 
 
-def _table_of(files: Sequence[str], measures: Sequence[str], quiet: bool) -> ScoreTable:
-    """Scores that were computed before, by the measures asked for, or the usual ones if they have them."""
+def _read_score_table(files: Sequence[str], measures: Sequence[str], quiet: bool) -> ScoreTable:
+    """Scores computed before, by the requested measures, or the default ones if the files have them."""
     table = gather_scores([read_scores(file) for file in files])
     wanted = list(measures) or [measure for measure in MEASURES if table.has(measure)]
     if not wanted:
         return table
-    kept = table.only(wanted)
-    left = len(table.measures) - len(kept.measures)
-    if left and not measures and not quiet:
-        click.echo(f"{pluralize(left, 'other measure')} in the files; -m names them.", err=True)
-    return kept
+    chosen = table.only(wanted)
+    others = len(table.measures) - len(chosen.measures)
+    if others and not measures and not quiet:
+        click.echo(f"{pluralize(others, 'other measure')} in the files; choose with -m.", err=True)
+    return chosen
 
 
-def _name_of(run: str, tables: Sequence[Scores]) -> str:
-    """The name of the system that a baseline stands for, named by its file or its own name."""
+def _find_baseline(run: str, tables: Sequence[Scores]) -> str:
+    """The name of the system that a baseline means, given by its file or its own name."""
     for scores in tables:
         for own in scores.runs:
-            if run == own.name or (own.origin is not None and _same(run, own.origin.file)):
+            if run == own.name or (own.origin is not None and is_same_file(run, own.origin.file)):
                 return own.name
     if os.path.exists(run):
-        raise CranfieldError(f"the baseline {run!r} is none of the runs: name it with the others.")
+        raise CranfieldError(f"the baseline {run!r} is not one of the runs: list it with them.")
     return run
-
-
-def _same(one: str, other: str) -> bool:
-    return one == other or os.path.abspath(one) == os.path.abspath(other)

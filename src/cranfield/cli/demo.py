@@ -1,4 +1,4 @@
-"""cranfield demo: a whole experiment on the built-in collection."""
+"""cranfield demo: a whole experiment on the bundled collection."""
 
 from __future__ import annotations
 
@@ -8,18 +8,22 @@ from pathlib import Path
 
 import click
 
-from cranfield.cli.options import echo, program
+from cranfield.cli.experiment import conclude, show_events
+from cranfield.cli.options import quiet_option
+from cranfield.cli.output import echo, program_name
+from cranfield.experiment import FILE, lay_out, perform
 
 
 @click.command(name="demo")
-@click.option("--path", is_flag=True, help="Only print the folder of the built-in collection.")
-@click.option("-o", "--output", metavar="FOLDER", help="Where to make it. [default: cranfield-demo]")
-@click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
+@click.option("--path", is_flag=True, help="Print the folder of the bundled collection and exit.")
+@click.option("-o", "--output", metavar="FOLDER", help="The folder to create. [default: cranfield-demo]")
+@quiet_option
 def command(path: bool, output: str | None, quiet: bool) -> None:
-    """Index the built-in collection, search it with eight systems, pool, evaluate, compare, measure costs, report.
+    """Run a whole experiment on the bundled collection: index, search, pool, evaluate, compare, measure costs, report.
 
-    The collection is about bicycles: 223 documents, 30 topics, judgments made by reading. All of it goes into a
-    folder with a cranfield.toml, which `cranfield experiment` goes on with after you have changed it.
+    The collection is about bicycles: 223 documents, 30 topics, and judgments by people who read the documents. The
+    results of eight systems go into a folder with a cranfield.toml; change it and run `cranfield experiment` to update
+    them.
 
     \b
     Example:
@@ -30,12 +34,9 @@ def command(path: bool, output: str | None, quiet: bool) -> None:
     if path:
         echo(f"{Path(str(files('cranfield') / 'example'))}\n")
         return
-    from cranfield.cli.experiment import conclude, shown
-    from cranfield.experiment import FILE, lay_out, perform
-
     demo = lay_out(output)
-    told = perform(demo.workspace)
-    events = list(told if quiet else shown(told, demo.workspace))
+    performed = perform(demo.workspace)
+    events = list(performed if quiet else show_events(performed, demo.workspace))
     for note in demo.notes:
         click.echo(f"Note: {note}", err=True)
     conclude(demo.workspace, events, quiet=True)
@@ -43,6 +44,6 @@ def command(path: bool, output: str | None, quiet: bool) -> None:
     if any(event.output == report and event.state in ("made", "unchanged") for event in events):
         echo(f"Open {(folder / report).resolve().as_uri()} in a browser.\n")
     if not quiet:
-        call, place = program(), shlex.quote(str(folder))
-        click.echo(f"Judge and explore in the browser with: {call} serve {place}", err=True)
-        click.echo(f"Change {folder / FILE} and go on with: {call} experiment {place}", err=True)
+        call, place = program_name(), shlex.quote(str(folder))
+        click.echo(f"To judge and explore in the browser: {call} serve {place}", err=True)
+        click.echo(f"To continue after changing {folder / FILE}: {call} experiment {place}", err=True)

@@ -1,54 +1,70 @@
-"""cranfield judge: the documents of a pool, one at a time, in the terminal."""
+"""cranfield judge: judge the documents of a pool in the terminal."""
 
 from __future__ import annotations
 
+import getpass
 import sys
 from collections.abc import Callable, Container, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from cranfield.annotation import (
+    Desk,
+    JudgmentLog,
+    Seat,
+    Settling,
+    Sitting,
+    Texts,
+    beside,
+    has_screen,
+    open_log,
+    read_scale,
+    run,
+)
+from cranfield.annotation import (
+    growing as grow_pool,
+)
 from cranfield.base import replace
-from cranfield.cli.options import on_terminal, progress
+from cranfield.cli.options import option_group, quiet_option, topics_format_option
+from cranfield.cli.output import has_styles, show_progress
+from cranfield.data import Topic
 from cranfield.errors import InputError
+from cranfield.experiment import Adaptive
+from cranfield.io import Input
+from cranfield.lab import open_collection, topics_from
+from cranfield.pooling import as_sorted_runs, collect_ranked_lists, read_runs
+from cranfield.reporting import after_adjudicating, after_sitting
 
-if TYPE_CHECKING:
-    from cranfield.annotation import JudgmentLog, Texts
-    from cranfield.data import Topic
-    from cranfield.experiment import Adaptive
-
-_GROWING = (
+# a pool that grows while it is judged; `parse_adaptive` takes them
+adaptive_options = option_group(
     click.option("--adaptive", metavar="STRATEGY", help="Let the pool grow as judgments arrive: mm-ns, mtf, …"),
-    click.option("--depth", type=click.IntRange(1), help="Documents of each run that it may take. [default: 100]"),
-    click.option("--budget", type=click.IntRange(1), metavar="N", help="Documents of each topic at most."),
-    click.option("--batch", type=click.IntRange(1), metavar="N", help="Documents of each topic at a time."),
+    click.option("--depth", type=click.IntRange(1), help="Documents of each run to take from. [default: 100]"),
+    click.option("--budget", type=click.IntRange(1), metavar="N", help="Most documents per topic."),
+    click.option("--batch", type=click.IntRange(1), metavar="N", help="Documents per topic at a time."),
 )
 
-
-def adaptive_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of a pool that grows while it is judged."""
-    for option in reversed(_GROWING):
-        command = option(command)
-    return command
+# what is judged, and by which grades
+material_options = option_group(
+    click.option("--topics", metavar="FILE", required=True, help="The topics, in any format."),
+    click.option("--documents", metavar="FILE", required=True, help="The documents: a file, a folder or a collection."),
+    click.option("--grades", metavar="FILE", help="Grades other than 0 to 3; lines of grade<TAB>label<TAB>definition."),
+    click.option("--guidelines", metavar="FILE", help="Guidelines, one key away. [default: those of TREC]"),
+    topics_format_option,
+)
 
 
 @click.command(name="judge")
 @click.argument("pool", metavar="POOL")
-@click.option("--topics", metavar="FILE", required=True, help="The topics, in any format that is read.")
-@click.option("--documents", metavar="FILE", required=True, help="The documents: a file, a folder or a collection.")
-@click.option("--log", "place", metavar="LOG", help="Where judgments are kept: a file, or postgresql://….")
-@click.option("--assessor", metavar="NAME", help="Who judges. [default: the name of the user]")
-@click.option("--grades", metavar="FILE", help="Grades other than 0 to 3; lines of grade<TAB>label<TAB>definition.")
-@click.option("--guidelines", metavar="FILE", help="How to judge: one key away. [default: as TREC tells its assessors]")
-@click.option(
-    "--run", "runs", metavar="RUN", multiple=True, help="A run that --adaptive feeds the pool from; repeatable."
-)
+@material_options
+@click.option("--log", "place", metavar="LOG", help="Where to store judgments: a file, or postgresql://….")
+@click.option("--assessor", metavar="NAME", help="Your name. [default: the name of the user]")
+@click.option("--run", "runs", metavar="RUN", multiple=True, help="A run that --adaptive takes from; repeatable.")
 @adaptive_options
-@click.option("--topics-format", help="Format of the topics, if not recognised.")
-@click.option("--adjudicate", "adjudicates", is_flag=True, help="Decide where judges disagree, instead of judging.")
-@click.option("--names", is_flag=True, help="With --adjudicate: say who gave which grade.")
-@click.option("--plain", is_flag=True, help="Lines instead of a screen, as in a pipe; for screen readers.")
-@click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
+@click.option("--adjudicate", "adjudicates", is_flag=True, help="Resolve disagreements instead of judging.")
+@click.option("--names", is_flag=True, help="With --adjudicate: show who gave which grade.")
+@click.option("--plain", is_flag=True, help="Print lines instead of a screen, as in a pipe; for screen readers.")
+@quiet_option
 def command(
     pool: str,
     topics: str,
@@ -58,34 +74,32 @@ def command(
     grades: str | None,
     guidelines: str | None,
     runs: tuple[str, ...],
-    adaptive: str | None,
-    depth: int | None,
-    budget: int | None,
-    batch: int | None,
     topics_format: str | None,
     adjudicates: bool,
     names: bool,
     plain: bool,
     quiet: bool,
+    **growing: Any,
 ) -> None:
     """Judge the documents of a pool, one at a time.
 
-    POOL is what `cranfield pool` wrote. Judgments go to a log beside it (pool.judgments.db for pool.jsonl), each saved
-    before the next document is shown; the same command goes on where you stopped, in the same order. Several people
-    may judge at once, each with a name. The order is by chance; rank, score and system of a document are not shown.
+    POOL is written by `cranfield pool`. Judgments go to a log beside it (pool.judgments.db for pool.jsonl); each is
+    saved before the next document is shown. The same command resumes where you stopped, in the same order. Several
+    people may judge at once, each under their own name. Documents are shown in random order, without rank, score or
+    system.
 
     \b
-    Keys: digits give a grade, save it and go on
-      b back     u undo        s skip   x cannot judge (never a 0)
+    Keys: a digit assigns a grade, saves it and shows the next document
+      b back     u undo        s skip   x cannot judge (not a 0)
       n note     t next topic  / find   h highlight words of the topic
       g guidelines   ? help    q quit   space for more of the document
-    In lines, a text stands behind its key: n too short to tell
+    In lines, a text follows its key: n too short to tell
 
     With --adaptive the pool grows: when the documents of a topic are judged, a strategy of `cranfield pool` takes more
-    out of the runs, guided by the judgments so far. Topics are those of the pool, or if it is empty, of --topics.
+    from the runs, guided by the judgments so far. The topics are those of the pool, or of --topics if it is empty.
 
-    With --adjudicate, documents are shown whose judges disagree, with the grades that were given, without names. A
-    digit decides: this grade wins over every rule.
+    With --adjudicate, you see documents on which assessors disagree, with their grades but without names. A digit
+    decides; this grade takes precedence over every merging rule.
 
     \b
     Example:
@@ -95,90 +109,92 @@ def command(
       cranfield judge pool.jsonl --topics topics.xml --documents documents.jsonl --assessor eve --adjudicate
       cranfield judge pool.jsonl --topics topics.xml --documents documents.jsonl --adaptive mm-ns --run bm25.run
     """
-    from cranfield.annotation import Desk, Seat, Settling, Sitting, has_screen, run
-    from cranfield.lab import topics_from
-    from cranfield.reporting import after_adjudicating, after_sitting
-
     if names and not adjudicates:
-        raise InputError("--names goes with --adjudicate: judges do not see what others think.")
-    growing = adaptive_of(adaptive, depth, budget, batch)
-    if bool(runs) != (growing is not None):
-        raise InputError("--adaptive and --run go together: a pool that grows is fed by runs.")
-    with opened(place or log_beside(pool), grades, guidelines) as log:
+        raise InputError("--names needs --adjudicate: assessors do not see the grades of others.")
+    growth = parse_adaptive(**growing)
+    if bool(runs) != (growth is not None):
+        raise InputError("--adaptive and --run go together: a pool grows from runs.")
+    with open_log_with(place or log_beside(pool), grades, guidelines) as log:
         log.add_pool(pool)
-        asked = topics_from(topics, topics_format)
-        feed, more = (None, []) if growing is None else fed_by(log, runs, growing, {topic.id for topic in asked})
-        docs = [*(pair.doc for pair in log.pairs()), *more]
-        texts = read_texts(asked, documents, log.topics(), docs, quiet)
+        texts, feed = _read_material(log, runs, growth, topics_from(topics, topics_format), documents, quiet)
         is_plain = plain or not has_screen(sys.stdin, sys.stdout)
-        who, method = assessor or _user(), "line" if is_plain else "key"
-        seat: Seat = (
-            Settling(log, who, texts, method, names=names)
-            if adjudicates
-            else Sitting(Desk(log, who, feed), texts, method)
-        )
-        try:
-            run(seat, is_plain, on_terminal())
-        finally:
-            seat.leave()
+        name, method = assessor or _user_name(), "line" if is_plain else "key"
+        if adjudicates:
+            summary = after_adjudicating(_run(Settling(log, name, texts, method, names=names), is_plain), log)
+        else:
+            summary = after_sitting(_run(Sitting(Desk(log, name, feed), texts, method), is_plain), log)
         if not quiet:
-            after = after_adjudicating if adjudicates else after_sitting
-            click.echo(after(seat.judged, log), err=True)
+            click.echo(summary, err=True)
 
 
-def adaptive_of(strategy: str | None, depth: int | None, budget: int | None, batch: int | None) -> Adaptive | None:
-    """How a pool grows while it is judged, if it is to."""
-    from cranfield.experiment import Adaptive
+def _read_material(
+    log: JudgmentLog,
+    runs: Sequence[str],
+    growth: Adaptive | None,
+    topics: Sequence[Topic],
+    documents: str,
+    quiet: bool,
+) -> tuple[Texts, Callable[[str], int] | None]:
+    """The texts to judge, and what adds documents to the pool, if it grows."""
+    docs = [pair.doc for pair in log.pairs()]
+    feed = None
+    if growth is not None:
+        feed, more = feed_from(log, runs, growth, {topic.id for topic in topics})
+        docs += more
+    return read_texts(topics, documents, log.topics(), docs, quiet), feed
 
-    if strategy is not None:
-        return Adaptive(strategy, depth or Adaptive.depth, budget, batch)
-    if any(given is not None for given in (depth, budget, batch)):
-        raise InputError("--depth, --budget and --batch go with --adaptive STRATEGY.")
+
+def _run(seat: Seat, is_plain: bool) -> int:
+    """Let the assessor judge until they quit; the number of judgments."""
+    try:
+        run(seat, is_plain, has_styles())
+    finally:
+        seat.leave()
+    return seat.judged
+
+
+def parse_adaptive(adaptive: str | None, depth: int | None, budget: int | None, batch: int | None) -> Adaptive | None:
+    """How a pool grows while it is judged; None if it does not."""
+    if adaptive is not None:
+        return Adaptive(adaptive, depth or Adaptive.depth, budget, batch)
+    if any(value is not None for value in (depth, budget, batch)):
+        raise InputError("--depth, --budget and --batch need --adaptive STRATEGY.")
     return None
 
 
-def fed_by(
-    log: JudgmentLog, files: Sequence[str], wanted: Adaptive, topics: Container[str]
+def feed_from(
+    log: JudgmentLog, files: Sequence[str], growth: Adaptive, topics: Container[str]
 ) -> tuple[Callable[[str], int], list[str]]:
-    """What feeds a pool out of runs, and all documents that it may come to; the topics of an empty pool are these."""
-    from cranfield.annotation import growing
-    from cranfield.pooling import as_sorted_runs, collect_ranked_lists, read_runs
-
-    runs = list(progress(read_runs(files), len(files), "reading runs"))
-    feed = growing(log, runs, wanted.strategy, wanted.depth, wanted.budget, wanted.batch, log.settings.seed, topics)
-    lists, judged = collect_ranked_lists(as_sorted_runs(runs), wanted.depth), set(log.topics())
+    """A function that adds documents of runs to a pool, and all documents that it may add."""
+    runs = list(show_progress(read_runs(files), len(files), "reading runs"))
+    feed = grow_pool(log, runs, growth.strategy, growth.depth, growth.budget, growth.batch, log.settings.seed, topics)
+    lists, judged = collect_ranked_lists(as_sorted_runs(runs), growth.depth), set(log.topics())
     return feed, [doc for query, own in lists.items() if query in judged for doc in own.ranks]
 
 
 def log_beside(pool: str) -> str:
-    """Where judgments of a pool are kept unless told otherwise."""
-    from cranfield.annotation import beside
-
+    """Where judgments of a pool are stored by default."""
     if pool == "-":
-        raise InputError("a pool from standard input has no place beside it: name the log, --log FILE.")
+        raise InputError("a pool from standard input needs a log: --log FILE.")
     return beside(pool)
 
 
-def opened(place: str, grades: str | None = None, guidelines: str | None = None) -> JudgmentLog:
-    """A log, with grades and guidelines where they are given."""
-
-    from cranfield.annotation import open_log, read_scale
-
+def open_log_with(place: str, grades: str | None = None, guidelines: str | None = None) -> JudgmentLog:
+    """A log, with new grades and guidelines if they are given."""
     log = open_log(place)
-    settings = log.settings
+    changes: dict[str, Any] = {}
     if grades is not None:
-        settings = replace(settings, scale=read_scale(grades))
+        changes["scale"] = read_scale(grades)
     if guidelines is not None:
-        settings = replace(settings, guidelines=guidelines_in(guidelines))
+        changes["guidelines"] = read_guidelines(guidelines)
+    settings = replace(log.settings, **changes)
     if settings != log.settings:
         log.set_up(settings)
     return log
 
 
-def guidelines_in(file: str) -> str:
+def read_guidelines(file: str) -> str:
     """The text of guidelines."""
-    from cranfield.io import Input
-
     with Input(file) as source:
         return source.read().decode("utf-8", "replace").strip()
 
@@ -186,24 +202,19 @@ def guidelines_in(file: str) -> str:
 def read_texts(
     topics: Sequence[Topic], documents: str, queries: Sequence[str], docs: Sequence[str], quiet: bool
 ) -> Texts:
-    """The texts of what is to be judged; what has none is named."""
-    from cranfield.annotation import Texts
-    from cranfield.lab import open_collection
-
-    found = progress(open_collection(documents).documents(), None, "reading documents")
-    texts = Texts.of(topics, found, docs)
+    """The texts to judge; warnings name those that are missing."""
+    read = show_progress(open_collection(documents).documents(), None, "reading documents")
+    texts = Texts.of(topics, read, docs)
     if docs and not texts.documents:
-        raise InputError("none of the documents of the pool is among these. Are the ids the same?", documents)
+        raise InputError("none of the documents in the pool is here. Do the ids match?", documents)
     if not quiet:
         for note in texts.missing(queries, docs):
             click.echo(f"Warning: {note}", err=True)
     return texts
 
 
-def _user() -> str:
-    import getpass
-
+def _user_name() -> str:
     try:
         return getpass.getuser()
     except (OSError, KeyError):
-        raise InputError("who are you? Say so: --assessor NAME.") from None
+        raise InputError("your name is unknown: give --assessor NAME.") from None

@@ -1,24 +1,23 @@
-"""cranfield measures: what measures there are, all about one, and which to use."""
+"""cranfield measures: list measures, explain one, recommend some."""
 
 from __future__ import annotations
 
 import click
 
-from cranfield.cli.options import echo
+from cranfield.cli.options import format_option
+from cranfield.cli.output import echo
 from cranfield.measures import ADVICE
 from cranfield.reporting import catalogue
 
 
 @click.command(name="measures")
 @click.argument("name", metavar="[NAME]", required=False)
-@click.option("--for", "task", type=click.Choice(list(ADVICE)), help="Which measures to use for a task, and why.")
-@click.option(
-    "--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True, help="What to print."
-)
+@click.option("--for", "task", type=click.Choice(list(ADVICE)), help="Recommend measures for a task.")
+@format_option()
 def command(name: str | None, task: str | None, format_: str) -> None:
-    """List all measures, or explain one: formula, parameters, range, user model, weight of ranks, reference.
+    """List all measures, or explain one: formula, parameters, range, user model, rank weights, references.
 
-    NAME may give parameters: formula, weights and range are then those of the measure with them.
+    NAME may include parameters; formula, weights and range are then shown for their values.
 
     \b
     Example:
@@ -28,7 +27,7 @@ def command(name: str | None, task: str | None, format_: str) -> None:
       cranfield measures --for recall
     """
     if name is not None and task is not None:
-        raise click.UsageError("give a measure's NAME or --for a task, not both.")
+        raise click.UsageError("give either NAME or --for, not both.")
     is_json = format_ == "json"
     if task is not None:
         echo(catalogue.advice_as_json(task) if is_json else catalogue.advice_as_text(task))

@@ -1,45 +1,42 @@
-"""cranfield plot: a picture of an evaluation."""
+"""cranfield plot: plots of an evaluation."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from inspect import signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from cranfield.cli.options import (
-    echo,
-    extras_options,
-    format_options,
-    grade_words_option,
-    join_options,
-    judgments_of,
-    mean_options,
-    progress,
-    split_measures,
+from cranfield.base import DEFAULT_MEASURES
+from cranfield.cli.inputs import read_evaluator, require_one_stdin
+from cranfield.cli.options import evaluation_options, mean_options, seed_option, split_measures
+from cranfield.cli.output import echo, show_progress
+from cranfield.evaluation import Scores
+from cranfield.reporting import (
+    PLOT_FORMATS,
+    PLOT_KINDS,
+    Costs,
+    find_plot,
+    plot_format,
+    read_costs,
+    remarks,
+    require_plot_format,
 )
-from cranfield.errors import InputError
-from cranfield.reporting import KINDS, function_of
 
-if TYPE_CHECKING:
-    from cranfield.evaluation import Evaluator, Scores
-    from cranfield.reporting import Costs
-
-FORMATS = ("svg", "png", "pdf", "html", "json")
-USUAL = ("nDCG@10",)
-# these compute what they draw from the joined runs; the others draw the values of the measures that are asked for
+MEASURES = ("nDCG@10",)
+# these compute what they draw from the joined runs; the others draw the values of the measures
 FROM_RANKINGS = ("precision-recall", "plane", "cutoffs", "gain")
-KIND_LINES = "\n".join(f"  {kind:<{max(map(len, KINDS))}}  {about}" for kind, about in KINDS.items())
-HELP = f"""Draw a picture of an evaluation, as SVG, PNG, PDF, HTML or Vega-Lite JSON.
+KIND_LINES = "\n".join(f"  {kind:<{max(map(len, PLOT_KINDS))}}  {about}" for kind, about in PLOT_KINDS.items())
+HELP = f"""Plot an evaluation as SVG, PNG, PDF, HTML or Vega-Lite JSON.
 
 \b
 KIND is one of:
 {KIND_LINES}
 
-The name of FILE says the format; HTML shows values on hover and needs no network. What the picture shows is also
-printed, as a sentence.
+The suffix of FILE selects the format; HTML shows values on hover and needs no network. A sentence that describes the
+plot is printed as well.
 
 \b
 Example:
@@ -54,34 +51,30 @@ Example:
 @click.command(name="plot", help=HELP)
 @click.argument("kind", metavar="KIND")
 @click.argument("files", metavar="[QRELS RUN...]", nargs=-1)
-@click.option("-o", "--output", metavar="FILE", help="Where to write the picture; - is standard output.")
+@click.option("-o", "--output", metavar="FILE", help="Where to write the plot; - is standard output.")
 @click.option(
-    "--format", "format_", type=click.Choice(FORMATS), help="What to write. [default: as FILE ends, svg for -]"
+    "--format",
+    "format_",
+    type=click.Choice(PLOT_FORMATS),
+    help="Output format. [default: by the suffix of FILE; svg for -]",
 )
-@click.option("-m", "measures", metavar="MEASURE", multiple=True, help="A measure; several where the kind takes them.")
-@click.option("--query", metavar="QUERY", help="One query: for gain, and precision-recall as steps.")
-@click.option("--baseline", metavar="RUN", help="What others are held against; a RUN or its name. [default: the first]")
+@click.option("-m", "measures", metavar="MEASURE", multiple=True, help="A measure; repeatable where the kind allows.")
+@click.option("--query", metavar="QUERY", help="One query: for gain, and for precision-recall as steps.")
+@click.option("--baseline", metavar="RUN", help="The run to compare with, by file or name. [default: the first]")
 @click.option("--points", type=click.IntRange(2, 10_001), help="Recall points of precision-recall. [default: 11]")
 @click.option(
     "--depth",
     type=click.IntRange(1, 100_000),
-    help="How many ranks. [default: 10 for plane, 20 for gain and weights, 100 for cutoffs]",
+    help="Number of ranks. [default: 10 for plane, 20 for gain and weights, 100 for cutoffs]",
 )
-@click.option("--costs", metavar="FILE", help="For pareto: what cranfield bench --format json wrote.")
-@click.option("--percentile", type=int, help="For pareto, of latencies: 50, 90, 95 or 99. [default: 50]")
-@click.option("--level", type=float, help="Confidence of the intervals of means. [default: 0.95]")
+@click.option("--costs", metavar="FILE", help="For pareto: the output of cranfield bench --format json.")
+@click.option("--percentile", type=int, help="For pareto, the percentile of latency: 50, 90, 95 or 99. [default: 50]")
+@click.option("--level", type=float, help="Confidence level of the intervals of means. [default: 0.95]")
 @click.option("--alpha", type=float, help="Significance level of critical-difference. [default: 0.05]")
 @click.option("--dpi", type=click.IntRange(10, 1200), default=300, show_default=True, help="Resolution of PNG.")
-@click.option("--rel", type=float, help="Lowest relevant grade, for binary measures that name none. [default: 1]")
-@click.option("--docs", type=click.IntRange(1), help="Size of the collection, for Fallout and SetAccuracy.")
 @mean_options
-@extras_options
-@join_options
-@format_options
-@grade_words_option
-@click.option(
-    "--seed", type=click.IntRange(0), default=1, show_default=True, help="For --ties expected where it must sample."
-)
+@evaluation_options
+@seed_option("Seed for --ties expected, where it samples.")
 @click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 def command(
     kind: str,
@@ -101,110 +94,78 @@ def command(
     alpha: float | None,
     **evaluation: Any,
 ) -> None:
-    draw = function_of(kind)
-    given: dict[str, Any] = {"query": query, "baseline": baseline, "points": points, "depth": depth, "level": level}
-    given |= {"alpha": alpha, "costs": costs, "percentile": percentile}
-    options = {name: value for name, value in given.items() if value is not None}
-    named = split_measures(measures)
-    _require_options(kind, [*options, *(["measures"] if named else [])])
-    target, form = _target(kind, output, format_)
+    draw = find_plot(kind)
+    options: dict[str, Any] = {"query": query, "baseline": baseline, "points": points, "depth": depth, "level": level}
+    options |= {"alpha": alpha, "costs": costs, "percentile": percentile}
+    options = {name: value for name, value in options.items() if value is not None}
+    names = split_measures(measures)
+    _require_options(kind, [*options, *(["measures"] if names else [])])
+    target, form = _choose_target(kind, output, format_)
     if "costs" in signature(draw).parameters:
-        options["costs"] = _costs(kind, costs)
+        options["costs"] = _read_costs(kind, costs)
     if kind == "weights":
         if files and not quiet:
-            click.echo("weights of ranks depend on no judgments and no run: the files are not read.", err=True)
-        plot = draw(named or None, **options)
+            click.echo("weights are the same for all judgments and runs: the files are not read.", err=True)
+        plot = draw(names or None, **options)
     else:
-        scores, base = _evaluated(kind, files, named, baseline, quiet, **evaluation)
+        scores, base = _evaluate(kind, files, names, baseline, quiet, evaluation)
         options |= {} if base is None else {"baseline": base}
-        plot = draw(scores, **options, **_measures(kind, named, scores))
+        plot = draw(scores, **options, **_measure_arguments(kind, names, scores))
         if not quiet:
-            from cranfield.reporting import remarks
-
             click.echo("\n".join(remarks(scores)), err=True)
     plot.save(target, form, dpi)
     if not quiet:
-        # where the picture goes to standard output there must be nothing else
+        # a plot on standard output must stand alone
         click.echo(plot.alt, err=True) if target == "-" else echo(f"{target}: {plot.alt}\n")
 
 
-def _require_options(kind: str, given: Sequence[str]) -> None:
-    """Options that would change nothing are not taken in silence."""
-    takes = set(signature(function_of(kind)).parameters)
-    takes |= {"measures"} if "measure" in takes else set()
-    for name in given:
-        if name not in takes:
+def _require_options(kind: str, names: Sequence[str]) -> None:
+    """Refuse options that would have no effect."""
+    known = set(signature(find_plot(kind)).parameters)
+    known |= {"measures"} if "measure" in known else set()
+    for name in names:
+        if name not in known:
             option = "-m" if name == "measures" else f"--{name}"
-            others = ", ".join(other for other in KINDS if name in signature(function_of(other)).parameters)
-            raise click.UsageError(f"{kind} takes no {option}{f': {others} do' if others else ''}.")
+            others = ", ".join(other for other in PLOT_KINDS if name in signature(find_plot(other)).parameters)
+            raise click.UsageError(f"{kind} takes no {option}{f'; it is for {others}' if others else ''}.")
 
 
-def _target(kind: str, output: str | None, format_: str | None) -> tuple[str, str]:
-    """Where to write and in what format; an error if that cannot be done, before any work is."""
-    from cranfield.reporting import format_of, require_format
-
+def _choose_target(kind: str, output: str | None, format_: str | None) -> tuple[str, str]:
+    """Where to write and in what format; an error if that is impossible comes before any work."""
     if output is None:
-        raise click.UsageError(f"name a file for the picture: -o {kind}.svg, or .png, .pdf, .html, .json.")
-    form = format_ or ("svg" if output == "-" else format_of(output))
-    require_format(form)
+        raise click.UsageError(f"name a file for the plot: -o {kind}.svg, or .png, .pdf, .html, .json.")
+    form = format_ or ("svg" if output == "-" else plot_format(output))
+    require_plot_format(form)
     return output, form
 
 
-def _costs(kind: str, file: str | None) -> Costs:
-    """What systems cost, which some kinds cannot do without."""
-    from cranfield.reporting import read_costs
-
+def _read_costs(kind: str, file: str | None) -> Costs:
     if file is None:
-        raise click.UsageError(f"{kind} needs --costs FILE, which cranfield bench --format json writes.")
+        raise click.UsageError(f"{kind} needs --costs FILE, as written by cranfield bench --format json.")
     return read_costs(file)
 
 
-def _evaluated(
-    kind: str,
-    files: Sequence[str],
-    named: Sequence[str],
-    baseline: str | None,
-    quiet: bool,
-    run_format: str | None,
-    qrels_format: str | None,
-    grade_words: Mapping[str, float],
-    against: str | None,
-    **options: Any,
+def _evaluate(
+    kind: str, files: Sequence[str], names: Sequence[str], baseline: str | None, quiet: bool, options: Any
 ) -> tuple[Scores, str | None]:
-    """The scores to draw, and which run is the baseline, if one is named."""
-    from cranfield.base import DEFAULT_MEASURES
-    from cranfield.evaluation import Evaluator
-    from cranfield.io import read_run
-
+    """The scores to plot, with all hits of all runs, and the name of the baseline if there is one."""
     if len(files) < 2:
         raise click.UsageError(f"{kind} needs judgments and a run: cranfield plot {kind} QRELS RUN... -o FILE.")
     qrels, *runs = files
     if baseline is not None and baseline not in runs and os.path.isfile(baseline):
         runs = [baseline, *runs]
-    if [qrels, *runs, against].count("-") > 1:
-        raise InputError("'-' is named twice, but there is only one standard input.")
-    usual = DEFAULT_MEASURES[:-1] if kind == "correlation" else USUAL
-    duplicates = options["on_duplicate"]
-    evaluator = Evaluator(
-        judgments_of(qrels, qrels_format, grade_words, duplicates),
-        USUAL if kind in FROM_RANKINGS else named or usual,
-        against=read_run(against, run_format, on_duplicate=duplicates) if against else None,
-        **options,
-    )
-    scores = _scored(evaluator, runs, run_format, quiet)
+    require_one_stdin(qrels, *runs, options["against"])
+    default = DEFAULT_MEASURES[:-1] if kind == "correlation" else MEASURES
+    evaluator = read_evaluator(qrels, MEASURES if kind in FROM_RANKINGS else names or default, **options)
+    scored = (evaluator.score(run, format=options["run_format"]) for run in runs)
+    scores = evaluator.scores(list(scored if quiet else show_progress(scored, len(runs), "evaluating")))
     return scores, scores.runs[runs.index(baseline)].name if baseline in runs else baseline
 
 
-def _scored(evaluator: Evaluator, runs: Sequence[str], run_format: str | None, quiet: bool) -> Scores:
-    """All runs with all their hits, which pictures of rankings look at."""
-    scored = (evaluator.score(run, format=run_format) for run in runs)
-    return evaluator.scores(list(scored if quiet else progress(scored, len(runs), "evaluating")))
-
-
-def _measures(kind: str, named: Sequence[str], scores: Scores) -> dict[str, Any]:
-    """The measures to draw, under the name that the function has for them."""
-    parameters = signature(function_of(kind)).parameters
-    labels: Sequence[str] = named if kind in FROM_RANKINGS else scores.labels
+def _measure_arguments(kind: str, names: Sequence[str], scores: Scores) -> dict[str, Any]:
+    """The measures to plot, as the argument that the function of this kind takes."""
+    parameters = signature(find_plot(kind)).parameters
+    labels: Sequence[str] = names if kind in FROM_RANKINGS else scores.labels
     if not labels or not {"measure", "measures"} & set(parameters):
         return {}
     if "measures" in parameters:

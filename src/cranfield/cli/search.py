@@ -1,107 +1,125 @@
-"""cranfield search: the best documents of an index for each topic, as a run."""
+"""cranfield search: search an index for every topic and write a run."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from typing import Any
 
 import click
 
-from cranfield.base import replace
-from cranfield.cli.options import progress
+from cranfield.base import join_names, pluralize, replace
+from cranfield.cli.options import (
+    depth_option,
+    fields_option,
+    header_option,
+    option_group,
+    quiet_option,
+    retries_option,
+    timeout_option,
+    topics_format_option,
+)
+from cranfield.cli.output import show_progress
+from cranfield.data import Document, Run
 from cranfield.errors import InputError
+from cranfield.fusion import fuse, recipe_of
+from cranfield.io import write_run
+from cranfield.lab import (
+    Endpoint,
+    EngineError,
+    Index,
+    Keeping,
+    Options,
+    RetryPolicy,
+    SearchFailed,
+    Sources,
+    Space,
+    System,
+    engine_url,
+    is_vectors,
+    joined,
+    open_engine,
+    qrels_from,
+    queries_of,
+    read_vectors,
+    relevant_documents,
+    system_named,
+    topics_from,
+)
 
-if TYPE_CHECKING:
-    from cranfield.data import Document, Run
-    from cranfield.lab import Index, Options, Sources, Space, System
+# where vectors come from, for systems that search with them
+vector_options = option_group(
+    click.option("--vectors", metavar="FILE", help="Vectors of the documents: .npy or Parquet."),
+    click.option("--query-vectors", metavar="FILE", help="Vectors of the topics: .npy or Parquet."),
+    click.option(
+        "--similarity", type=click.Choice(["inner", "cosine"]), help="Similarity of vectors. [default: inner]"
+    ),
+    click.option("--embeddings", metavar="URL", help="An OpenAI-compatible embeddings endpoint: https://…/v1"),
+    click.option("--model", metavar="NAME", help="The endpoint's model. [default: that of --vectors]"),
+    click.option("--api-key-env", metavar="NAME", help="The environment variable that holds the endpoint's key."),
+    click.option("--batch", type=click.IntRange(1), default=64, show_default=True, help="Texts per request."),
+    click.option("--doc-prefix", metavar="TEXT", default="", help="Text put before each document."),
+    click.option("--query-prefix", metavar="TEXT", default="", help="Text put before each query."),
+    click.option("--collection", metavar="COLLECTION", help="The documents. [default: those INDEX was built from]"),
+)
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def vector_options(function: F) -> F:
-    """Where vectors come from, for systems that search with them."""
-    given: list[tuple[str, dict[str, Any]]] = [
-        ("--vectors", {"metavar": "FILE", "help": "Vectors of the documents: .npy or Parquet."}),
-        ("--query-vectors", {"metavar": "FILE", "help": "Vectors of the topics: .npy or Parquet."}),
-        ("--similarity", {"type": click.Choice(["inner", "cosine"]), "help": "How vectors compare. [default: inner]"}),
-        ("--embeddings", {"metavar": "URL", "help": "An endpoint for vectors, as OpenAI's: https://…/v1"}),
-        ("--model", {"metavar": "NAME", "help": "The endpoint's model. [default: that of --vectors]"}),
-        ("--api-key-env", {"metavar": "NAME", "help": "The environment variable with the endpoint's key."}),
-        ("--batch", {"type": click.IntRange(1), "default": 64, "show_default": True, "help": "Texts sent at once."}),
-        ("--doc-prefix", {"metavar": "TEXT", "default": "", "help": "Put before the text of each document."}),
-        ("--query-prefix", {"metavar": "TEXT", "default": "", "help": "Put before each query."}),
-        ("--collection", {"metavar": "COLLECTION", "help": "The documents. [default: where INDEX was made from]"}),
-    ]
-    for name, settings in reversed(given):
-        function = click.option(name, **settings)(function)
-    return function
+# how other engines are queried
+engine_options = option_group(
+    click.option("--ids", metavar="PATH", default="", help="Where a response has the ids, e.g. $.hits[*].id"),
+    click.option("--scores", metavar="PATH", default="", help="Where a response has the scores, e.g. $.hits[*].score"),
+    click.option("--body", metavar="JSON", default="", help="The request body, with {query} and {depth} in it."),
+    header_option,
+    timeout_option(30.0),
+    retries_option(5),
+)
 
 
 @click.command(name="search")
 @click.argument("index", metavar="INDEX")
 @click.argument("topics", metavar="TOPICS")
 @click.option(
-    "--system", "systems", metavar="SYSTEM", multiple=True, help="What searches; see above. Repeatable. [default: bm25]"
+    "--system", "systems", metavar="SYSTEM", multiple=True, help="A system; see above. Repeatable. [default: bm25]"
 )
-@click.option("--fuse", metavar="METHOD", default="rrf", show_default=True, help="How several systems are made one.")
-@click.option("--fields", default="title", show_default=True, help="Which fields of a topic to search with.")
-@click.option("--depth", type=click.IntRange(1), default=1000, show_default=True, help="Documents for each topic.")
-@click.option("--feedback", metavar="QRELS", help="Relevant documents to learn from, instead of the first ones found.")
-@click.option("--topics-format", help="Format of the topics, if not recognised.")
+@click.option("--fuse", "method", metavar="METHOD", default="rrf", show_default=True, help="How to fuse systems.")
+@fields_option()
+@depth_option(1000, "Documents per topic.")
+@click.option("--feedback", metavar="QRELS", help="Relevant documents to learn from, instead of the top-ranked ones.")
+@topics_format_option
 @click.option("-o", "--output", metavar="RUN", default="-", show_default=True, help="The file to write.")
 @vector_options
-@click.option("--ids", metavar="PATH", default="", help="Where an answer has the ids, e.g. $.hits[*].id")
-@click.option("--scores", metavar="PATH", default="", help="Where an answer has the scores, e.g. $.hits[*].score")
-@click.option("--body", metavar="JSON", default="", help="What is sent to a server, with {query} and {depth} in it.")
-@click.option("--header", "headers", multiple=True, help="A header for a server, 'Name: value'; $NAME is replaced.")
-@click.option(
-    "--timeout",
-    type=click.FloatRange(0, min_open=True),
-    default=30.0,
-    show_default=True,
-    help="Seconds for one answer.",
-)
-@click.option(
-    "--retries", type=click.IntRange(0), default=5, show_default=True, help="How often a server is asked again."
-)
-@click.option("--continue", "go_on", is_flag=True, help="Search only for topics without an answer from the last time.")
-@click.option("--quiet", is_flag=True, help="Nothing on standard error but errors.")
+@engine_options
+@click.option("--continue", "resume", is_flag=True, help="Search only for topics that the last attempt did not finish.")
+@quiet_option
 def command(
     index: str,
     topics: str,
     systems: tuple[str, ...],
-    fuse: str,
+    method: str,
     fields: str,
     depth: int,
     feedback: str | None,
     topics_format: str | None,
     output: str,
-    ids: str,
-    scores: str,
-    body: str,
-    headers: tuple[str, ...],
-    timeout: float,
-    retries: int,
-    go_on: bool,
+    resume: bool,
     quiet: bool,
-    **vectors: Any,
+    **options: Any,
 ) -> None:
-    """Search an index for every topic.
+    """Search an index for every topic and write a run.
 
-    TOPICS is a file, or a test collection by name and folder, such as cranfield:DIR; so may be the QRELS of --feedback.
+    TOPICS is a file, or a test collection and its folder, such as cranfield:DIR; so may be the QRELS of --feedback.
 
-    A system is a model (bm25, tfidf, lm, lm-jm, dph, lsi, dense) with parameters; after plus signs feedback (rm3,
-    rocchio, rsj, rm3-best, rm3-fused) and diversity (mmr): bm25:k1=0.9,b=0.4 or lm:mu=500+rm3:docs=5+mmr:lambda=0.7.
-    Several systems are fused.
+    A system is a model (bm25, tfidf, lm, lm-jm, dph, lsi, dense) with parameters, optionally followed by feedback (rm3,
+    rocchio, rsj, rm3-best, rm3-fused) and diversification (mmr) after plus signs: bm25:k1=0.9,b=0.4 or
+    lm:mu=500+rm3:docs=5+mmr:lambda=0.7. Several systems are fused.
 
-    dense compares vectors, which are given in files, or come from an endpoint and are kept beside the index. In .npy
-    files rows are in the order of documents or topics, or have ids in NAME.ids.txt beside NAME.npy, one a line.
-    INDEX and TOPICS may themselves be files of vectors with ids.
+    dense compares vectors. They come from files, or from an endpoint and are then stored beside the index. Rows of .npy
+    files are in the order of documents or topics, or have their ids in NAME.ids.txt beside NAME.npy, one per line.
+    INDEX and TOPICS may also be files of vectors with ids.
 
-    INDEX is what `cranfield index` made, or the URL of an engine: tantivy:DIR, sqlite:FILE, postgresql://…?table=,
+    INDEX is an index built by `cranfield index`, or the URL of an engine: tantivy:DIR, sqlite:FILE, postgresql://…?table=,
     opensearch+https://…/INDEX, elasticsearch+https://…/INDEX, http-get:https://…?q={query}&k={depth},
-    http-post:https://… with --body, or command:PROGRAM {query} {depth}. These rank by themselves.
+    http-post:https://… with --body, or command:PROGRAM {query} {depth}. These have their own ranking.
 
     \b
     Example:
@@ -110,15 +128,9 @@ def command(
       cranfield search docs.npy topics.xml --query-vectors topics.npy --similarity cosine -o dense.run
       cranfield search 'http-get:https://host/search?q={query}&k={depth}' topics.xml --ids '$.hits[*].id' -o ours.run
     """
-    from cranfield.base import join_names, pluralize
-    from cranfield.io import write_run
-    from cranfield.lab import Index, Options, engine_url, is_vectors, queries_of, topics_from
-
-    options = Options(
-        ids=ids, scores=scores, body=body, headers=headers, timeout=timeout, retries=retries, source=topics
-    )
+    engine, vectors = _split_options(options, topics)
     if is_vectors(topics):
-        queries = _ids_of(topics)
+        queries = _read_ids(topics)
         vectors["query_vectors"] = vectors["query_vectors"] or topics
     else:
         queries = queries_of(topics_from(topics, topics_format), fields, topics)
@@ -126,62 +138,90 @@ def command(
         systems, vectors["vectors"] = systems or ("dense",), vectors["vectors"] or index
     url = f"embedded:{index}" if is_vectors(index) else engine_url(index)
     if url.startswith("embedded:"):
-        searchers = _searchers(systems or ("bm25",), vectors["similarity"])
-        opened = None if is_vectors(index) else Index.open(url.removeprefix("embedded:"))
-        space = _space(searchers, _sources(options, **vectors), opened, url.removeprefix("embedded:"), queries)
-        run = _found(searchers, fuse, opened, space, queries, depth, _relevant(searchers, feedback))
-        how = "; ".join(searcher.described(space) for searcher in searchers)
-        how = f"{fuse} of {how}" if len(searchers) > 1 else how
+        place = url.removeprefix("embedded:")
+        run, description = _search_index(place, systems, method, queries, depth, feedback, engine, vectors)
     else:
         if set(systems) - {"bm25"} or feedback is not None or any(vectors[name] for name in _SOURCES):
-            raise InputError(
-                "--system and --feedback are for our own index, and so are vectors; other engines rank by themselves."
-            )
-        run = _asked(url, options, queries, depth, output, go_on)
-        how = run.name
+            raise InputError("--system, --feedback and vectors need our own index; other engines rank by themselves.")
+        run = _search_engine(url, engine, queries, depth, output, resume)
+        description = run.name
+    _write(run, output)
+    if not quiet:
+        _print_summary(run, queries, description)
+
+
+_SOURCES = ("vectors", "query_vectors", "embeddings", "similarity")
+_ENGINE_OPTIONS = ("ids", "scores", "body", "headers", "timeout", "retries")
+
+
+def _split_options(options: Mapping[str, Any], topics: str) -> tuple[Options, dict[str, Any]]:
+    """The options for engines, and those about vectors."""
+    engine = Options(source=topics, **{name: options[name] for name in _ENGINE_OPTIONS})
+    return engine, {name: value for name, value in options.items() if name not in _ENGINE_OPTIONS}
+
+
+def _search_index(
+    place: str,
+    systems: Sequence[str],
+    method: str,
+    queries: Mapping[str, str],
+    depth: int,
+    feedback: str | None,
+    engine: Options,
+    vectors: Mapping[str, Any],
+) -> tuple[Run, str]:
+    """What our own systems retrieve, and a description of them."""
+    searchers = _find_systems(systems or ("bm25",), vectors["similarity"])
+    index = None if is_vectors(place) else Index.open(place)
+    space = _open_space(searchers, _vector_sources(engine, **vectors), index, place, queries)
+    run = _search_all(searchers, method, index, space, queries, depth, _read_feedback(searchers, feedback))
+    description = "; ".join(searcher.described(space) for searcher in searchers)
+    return run, f"{method} of {description}" if len(searchers) > 1 else description
+
+
+def _write(run: Run, output: str) -> None:
+    """Write the run, then remove the partial results that it replaces."""
+    partial = _partial_file(output)
     try:
         write_run(run, output, "trec" if output == "-" else None)
     except InputError as error:
-        kept = f" All answers are in {_part(output)}; --continue writes them." if os.path.exists(_part(output)) else ""
-        raise InputError(f"{error.message}{kept}", error.file) from None
-    if output != "-" and os.path.exists(_part(output)):
-        os.unlink(_part(output))
-    if quiet:
-        return
+        hint = f" All results are in {partial}; --continue writes them." if os.path.exists(partial) else ""
+        raise InputError(f"{error.message}{hint}", error.file) from None
+    if output != "-" and os.path.exists(partial):
+        os.unlink(partial)
+
+
+def _print_summary(run: Run, queries: Mapping[str, str], description: str) -> None:
     empty = [query for query in queries if query not in run.position or not len(run.of(query))]
-    click.echo(f"{pluralize(len(queries), 'topic')}, {pluralize(len(run), 'document')} ({how}).", err=True)
+    topics, documents = pluralize(len(queries), "topic"), pluralize(len(run), "document")
+    click.echo(f"{topics}, {documents} ({description}).", err=True)
     if empty:
         click.echo(f"Nothing found for {pluralize(len(empty), 'topic')}: {join_names(empty)}.", err=True)
     for note in run.notes:
         click.echo(f"Note: {note.rstrip('.')}.", err=True)
 
 
-_SOURCES = ("vectors", "query_vectors", "embeddings", "similarity")
-
-
-def _searchers(names: Sequence[str], similarity: str | None) -> list[System]:
-    from cranfield.lab import system_named
-
-    found = [system_named(name) for name in names]
+def _find_systems(names: Sequence[str], similarity: str | None) -> list[System]:
+    systems = [system_named(name) for name in names]
     if similarity is None:
-        return found
-    if not any(system.is_dense for system in found):
+        return systems
+    if not any(system.is_dense for system in systems):
         raise InputError(f"--similarity is for dense; {', '.join(names)} compares words.")
-    return [system_named(_compared_by(s.name, similarity)) if s.is_dense else s for s in found]
+    return [system_named(_with_similarity(s.name, similarity)) if s.is_dense else s for s in systems]
 
 
-def _compared_by(name: str, similarity: str) -> str:
+def _with_similarity(name: str, similarity: str) -> str:
     """The name of a dense system with a similarity.
 
-    >>> _compared_by("dense+mmr:lambda=0.7", "cosine")
+    >>> _with_similarity("dense+mmr:lambda=0.7", "cosine")
     'dense:similarity=cosine+mmr:lambda=0.7'
     """
     first, plus, rest = name.partition("+")
     return f"{first}{',' if ':' in first else ':'}similarity={similarity}{plus}{rest}"
 
 
-def _sources(
-    options: Options,
+def _vector_sources(
+    engine: Options,
     vectors: str | None,
     query_vectors: str | None,
     similarity: str | None,
@@ -193,36 +233,34 @@ def _sources(
     query_prefix: str,
     collection: str | None,
 ) -> Sources:
-    from cranfield.lab import Endpoint, RetryPolicy, Sources
-
     endpoint = None
     if embeddings is not None:
-        retry = RetryPolicy(options.timeout, options.retries)
-        endpoint = Endpoint(embeddings, model or "", api_key_env, options.headers, batch, retry)
+        retry = RetryPolicy(engine.timeout, engine.retries)
+        endpoint = Endpoint(embeddings, model or "", api_key_env, engine.headers, batch, retry)
     elif model or api_key_env or collection:
-        raise InputError("--model, --api-key-env and --collection are for an endpoint: name it with --embeddings.")
+        raise InputError("--model, --api-key-env and --collection need an endpoint: --embeddings URL.")
     return Sources(vectors, query_vectors, endpoint, collection, doc_prefix, query_prefix)
 
 
-def _space(
+def _open_space(
     searchers: Sequence[System], sources: Sources, index: Index | None, place: str, queries: Mapping[str, str]
 ) -> Space | None:
-    """The vectors that systems compare; none if they compare words."""
-    dense = any(searcher.is_dense for searcher in searchers)
-    given = sources.docs is not None or sources.queries is not None or sources.endpoint is not None
-    if given and not dense and not any(searcher.diversity for searcher in searchers):
+    """The vectors that systems compare; None if they compare words."""
+    is_dense = any(searcher.is_dense for searcher in searchers)
+    has_vectors = sources.docs is not None or sources.queries is not None or sources.endpoint is not None
+    if has_vectors and not is_dense and not any(searcher.diversity for searcher in searchers):
         names = ", ".join(searcher.name for searcher in searchers)
         raise InputError(f"vectors are for dense and mmr; {names} compares words.")
-    if not dense and not given:
+    if not is_dense and not has_vectors:
         return None
 
-    def passing(documents: Iterable[Document]) -> Iterable[Document]:
-        return progress(documents, None if index is None else len(index.docs), "getting vectors")
+    def watch(documents: Iterable[Document]) -> Iterable[Document]:
+        return show_progress(documents, None if index is None else len(index.docs), "getting vectors")
 
-    return sources.space(queries if dense else None, index, place, passing)
+    return sources.space(queries if is_dense else None, index, place, watch)
 
 
-def _found(
+def _search_all(
     searchers: Sequence[System],
     method: str,
     index: Index | None,
@@ -231,45 +269,36 @@ def _found(
     depth: int,
     relevant: Mapping[str, Sequence[str]] | None,
 ) -> Run:
-    """What systems find; that of several is fused."""
+    """What the systems retrieve, fused if there are several."""
     if len(searchers) == 1:
         return searchers[0].search(index, queries, depth, relevant, space)
-    from cranfield.fusion import fuse, recipe_of
-
-    recipe_of(method, len(searchers))  # a wrong name is told before anything is searched
+    recipe_of(method, len(searchers))  # an unknown method is reported before anything is searched
     runs = [searcher.search(index, queries, depth, relevant, space) for searcher in searchers]
     name = f"{method}({','.join(searcher.name for searcher in searchers)})"
     fused = fuse(runs, method, depth=depth, name=name)
     return replace(fused, tag=name, notes=tuple(dict.fromkeys(note for run in (*runs, fused) for note in run.notes)))
 
 
-def _relevant(searchers: Sequence[System], feedback: str | None) -> Mapping[str, Sequence[str]] | None:
+def _read_feedback(searchers: Sequence[System], feedback: str | None) -> Mapping[str, Sequence[str]] | None:
     if feedback is None:
         return None
     if not any(searcher.feedback for searcher in searchers):
-        raise InputError("--feedback is for a system that learns from documents, such as bm25+rm3.")
-    from cranfield.lab import qrels_from, relevant_documents
-
+        raise InputError("--feedback needs a system that learns from documents, such as bm25+rm3.")
     return relevant_documents(qrels_from(feedback))
 
 
-def _ids_of(topics: str) -> dict[str, str]:
-    """Topics that are known by their vectors alone."""
-    from cranfield.lab import read_vectors
-
+def _read_ids(topics: str) -> dict[str, str]:
+    """Topics of which there are only vectors."""
     ids = read_vectors(topics).ids
     if ids is None:
-        raise InputError("of which topics are these vectors? Name the topics, and these with --query-vectors.", topics)
+        raise InputError("these vectors have no topic ids: give the topics, and this file as --query-vectors.", topics)
     return dict.fromkeys(ids, "")
 
 
-def _asked(url: str, options: Options, queries: Mapping[str, str], depth: int, output: str, go_on: bool) -> Run:
-    """What an engine finds. Answers are kept beside the output as they come, until all are there."""
-    from contextlib import closing
-
-    from cranfield.io import write_run
-    from cranfield.lab import EngineError, Keeping, SearchFailed, joined, open_engine
-
+def _search_engine(
+    url: str, options: Options, queries: Mapping[str, str], depth: int, output: str, resume: bool
+) -> Run:
+    """What an engine retrieves. Results are saved beside the output as they arrive, until all are there."""
     if output == "-" or (os.path.exists(output) and not os.path.isfile(output)):
         try:
             with closing(open_engine(url, options)) as engine:
@@ -278,15 +307,15 @@ def _asked(url: str, options: Options, queries: Mapping[str, str], depth: int, o
             if not len(error.found):
                 raise
             write_run(error.found, output, "trec")
-            raise EngineError(f"{error} What was found is printed.") from None
-    with closing(Keeping(_part(output), go_on)) as kept, closing(open_engine(url, options)) as engine:
-        before = dict(kept.found)
+            raise EngineError(f"{error} The results so far are printed.") from None
+    with closing(Keeping(_partial_file(output), resume)) as saved, closing(open_engine(url, options)) as engine:
+        before = dict(saved.found)
         rest = {query: text for query, text in queries.items() if query not in before}
         try:
-            return joined(queries, before, engine.search(rest, depth, kept.add))
+            return joined(queries, before, engine.search(rest, depth, saved.add))
         except SearchFailed as error:
-            raise EngineError(f"{error} {kept.said if kept.found else ''}".rstrip()) from None
+            raise EngineError(f"{error} {saved.said if saved.found else ''}".rstrip()) from None
 
 
-def _part(output: str) -> str:
+def _partial_file(output: str) -> str:
     return f"{output}.part"

@@ -54,7 +54,7 @@ def run_step(task: Task) -> dict[str, Any]:
 
             traceback.print_exc()
         what = f"{type(error).__name__}: {error}"
-        return {"error": f"this is a mistake of ours, not yours ({what}). CRANFIELD_TRACEBACK=1 shows where."}
+        return {"error": f"internal error, please report it ({what}). Set CRANFIELD_TRACEBACK=1 to see where."}
 
 
 def _read(tasks: queue.SimpleQueue[Task]) -> None:

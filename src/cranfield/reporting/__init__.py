@@ -48,13 +48,13 @@ if TYPE_CHECKING:
     )
     from cranfield.reporting.judgments import clicks_text, conflicts_table, merge_text, size_of
     from cranfield.reporting.mathml import formula
-    from cranfield.reporting.page import report, require_pictures
+    from cranfield.reporting.page import report, require_plots
     from cranfield.reporting.page.context import Material
     from cranfield.reporting.page.efficiency import front_of, said
     from cranfield.reporting.page.summary import percent
     from cranfield.reporting.pareto import Front, Point, compare_effectiveness, times
-    from cranfield.reporting.plots import KINDS, function_of
-    from cranfield.reporting.plots.plot import format_of, require_format
+    from cranfield.reporting.plots import PLOT_KINDS, find_plot
+    from cranfield.reporting.plots.plot import PLOT_FORMATS, plot_format, require_plot_format
     from cranfield.reporting.plots.plot_data import Column, column, names, number, several, shown, signed
     from cranfield.reporting.pool_page import make_pool_page
     from cranfield.reporting.pool_page.data import pool_report_json
@@ -76,13 +76,13 @@ __all__, __getattr__ = lazy_exports(
         ),
         "judgments": "clicks_text conflicts_table merge_text size_of",
         "mathml": "formula",
-        "page": "report require_pictures",
+        "page": "report require_plots",
         "page.context": "Material",
         "page.efficiency": "front_of said",
         "page.summary": "percent",
         "pareto": "Front Point compare_effectiveness times",
-        "plots": "KINDS function_of",
-        "plots.plot": "format_of require_format",
+        "plots": "PLOT_KINDS find_plot",
+        "plots.plot": "PLOT_FORMATS plot_format require_plot_format",
         "plots.plot_data": "Column column names number several shown signed",
         "pool_page": "make_pool_page",
         "pool_page.data": "pool_report_json",

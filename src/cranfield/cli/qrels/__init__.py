@@ -1,4 +1,4 @@
-"""cranfield qrels: judgments merged, compared, counted, cut to size; one file a subcommand."""
+"""cranfield qrels: merge, compare, summarize and transform judgments; one module per subcommand."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import importlib
 import click
 
 SUBCOMMANDS = {
-    "merge": "Make one set of judgments of several assessors'.",
-    "diff": "Say what changed between two sets of judgments.",
+    "merge": "Combine the judgments of several assessors.",
+    "diff": "Show what changed between two sets of judgments.",
     "stats": "Count topics, judged and relevant documents, grades.",
     "filter": "Keep some topics, grades or documents.",
-    "binarize": "Make grades 1 and 0.",
-    "map": "Give grades other values.",
-    "sample": "Draw judgments by chance, topic by topic.",
-    "clicks": "Make qrels of a click log, marked as such.",
+    "binarize": "Turn grades into 1 and 0.",
+    "map": "Change the values of grades.",
+    "sample": "Draw a random sample of judgments, topic by topic.",
+    "clicks": "Derive qrels from a click log.",
 }
 
 
 class Subcommands(click.Group):
-    """Subcommands, each imported when it is called."""
+    """The subcommands; each is imported when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(SUBCOMMANDS)
@@ -37,10 +37,9 @@ class Subcommands(click.Group):
 
 @click.group(name="qrels", cls=Subcommands)
 def command() -> None:
-    """Merge, compare, count and change judgments.
+    """Merge, compare, summarize and transform judgments.
 
-    Output is a new file; where it comes from is kept beside it, in OUT.provenance.json, so that every tool can read
-    the qrels themselves.
+    The output is a new file that every tool can read. Its provenance is written beside it, to OUT.provenance.json.
 
     \b
     Example:

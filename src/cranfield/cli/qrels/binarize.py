@@ -1,13 +1,13 @@
-"""cranfield qrels binarize: grades made 1 and 0."""
+"""cranfield qrels binarize: turn grades into 1 and 0."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from cranfield.cli.qrels.common import output_options, reader, reading_options, rel_option, write_part
+from cranfield.cli.options import rel_option
+from cranfield.cli.qrels.common import input_options, make_reader, output_options, write_derived
 from cranfield.qrels_tools import binarize
 
 
@@ -15,22 +15,14 @@ from cranfield.qrels_tools import binarize
 @click.argument("qrels", metavar="QRELS")
 @rel_option
 @output_options
-@reading_options
-def command(
-    qrels: str,
-    rel: float,
-    output: str,
-    quiet: bool,
-    qrels_format: str | None,
-    grade_words: Mapping[str, float],
-    on_duplicate: Any,
-) -> None:
-    """Make grades of at least --rel 1 and the others 0. Negative grades, pooled but not judged, stay.
+@input_options
+def command(qrels: str, rel: float, output: str, quiet: bool, **options: Any) -> None:
+    """Turn grades of at least --rel into 1 and the others into 0. Negative grades (pooled, not judged) stay.
 
     \b
     Example:
       cranfield qrels binarize qrels.txt --rel 2 -o binary.qrels
     """
-    old = reader(qrels_format, grade_words, on_duplicate)(qrels)
+    old = make_reader(**options)(qrels)
     rule = f"1 for grades of {rel:g} or more, else 0"
-    write_part(qrels, old, binarize(old, rel), output, "binarize", rule, quiet, rel=rel)
+    write_derived(qrels, old, binarize(old, rel), output, "binarize", rule, quiet, rel=rel)

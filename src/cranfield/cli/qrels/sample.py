@@ -1,30 +1,30 @@
-"""cranfield qrels sample: judgments drawn by chance."""
+"""cranfield qrels sample: draw a random sample of judgments."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from cranfield.cli.qrels.common import output_options, reader, reading_options, write_part
+from cranfield.cli.options import seed_option
+from cranfield.cli.qrels.common import input_options, make_reader, output_options, write_derived
 from cranfield.qrels_tools import Sampling, sample
 
 
 @click.command(name="sample")
 @click.argument("qrels", metavar="QRELS")
-@click.option("--per-topic", type=click.IntRange(1), help="How many judgments of each topic.")
-@click.option("--rate", type=float, help="Or which share of them, such as 0.1; at least one of each topic.")
-@click.option("--by-grade", is_flag=True, help="Draw so much of each grade of each topic.")
+@click.option("--per-topic", type=click.IntRange(1), help="Number of judgments per topic.")
+@click.option("--rate", type=float, help="Share of the judgments instead, such as 0.1; at least one per topic.")
+@click.option("--by-grade", is_flag=True, help="Draw that many of each grade of each topic.")
 @click.option(
     "--five-column",
     "five_columns",
     is_flag=True,
-    help="Write sampled qrels: all pairs with their stratum, those not drawn with grade -1.",
+    help="Write sampled qrels: all pairs with their stratum, and grade -1 for those not drawn.",
 )
-@click.option("--seed", type=click.IntRange(0), default=1, show_default=True, help="For the draws.")
+@seed_option("Seed of the sample.")
 @output_options
-@reading_options
+@input_options
 def command(
     qrels: str,
     per_topic: int | None,
@@ -34,14 +34,12 @@ def command(
     seed: int,
     output: str,
     quiet: bool,
-    qrels_format: str | None,
-    grade_words: Mapping[str, float],
-    on_duplicate: Any,
+    **options: Any,
 ) -> None:
-    """Draw judgments by chance, topic by topic, without replacement.
+    """Draw a random sample of judgments, topic by topic, without replacement.
 
-    What is drawn for a topic depends on its judgments and the seed alone. With --five-column the result is for
-    estimators such as xinfAP, which know from the strata how much was left out.
+    The sample of a topic depends only on its judgments and the seed. With --five-column, the result is for estimators
+    such as xinfAP, which learn from the strata how much was left out.
 
     \b
     Example:
@@ -49,7 +47,7 @@ def command(
       cranfield qrels sample qrels.txt --rate 0.1 --by-grade --five-column -o sampled.qrels
     """
     sampling = Sampling(per_topic, rate, by_grade, seed)
-    old = reader(qrels_format, grade_words, on_duplicate)(qrels)
-    made = sample(old, sampling, five_columns)
+    old = make_reader(**options)(qrels)
+    new = sample(old, sampling, five_columns)
     settings = {"per_topic": per_topic, "rate": rate, "by_grade": by_grade, "five_column": five_columns, "seed": seed}
-    write_part(qrels, old, made, output, "sample", sampling.described, quiet, **settings)
+    write_derived(qrels, old, new, output, "sample", sampling.described, quiet, **settings)

@@ -27,7 +27,7 @@ from cranfield.reporting.page.pictures import Picture, figures, palette_of, pict
 from cranfield.reporting.page.summary import heading, sentences, title
 from cranfield.reporting.page.ties import ties
 from cranfield.reporting.page.unjudged import Range, bounds_of, can_be_bounded, unjudged
-from cranfield.reporting.plots.plot import in_script, require_format, runtime
+from cranfield.reporting.plots.plot import in_script, require_plot_format, runtime
 from cranfield.reporting.plots.theme import CONFIG, DARK
 from cranfield.validation import Checked
 
@@ -75,7 +75,7 @@ def report(
     `costs` is what `cranfield bench --format json` wrote. `date` is now unless given; an empty one is left out, so that
     the same evaluation always gives the same page.
     """
-    require_pictures()
+    require_plots()
     measured = read_costs(costs) if isinstance(costs, (str, os.PathLike)) else costs
     material = Material(scores, named_baselines(baseline), command, alpha, seed, grade_words, measured)
     moment = rests_on.now() if date is None else date
@@ -101,10 +101,10 @@ def report(
     return Report(title(material), _page(material, sections, _data(material, shown, explorer), moment))
 
 
-def require_pictures() -> None:
+def require_plots() -> None:
     """An error if pictures cannot be drawn here, before any work is done."""
     try:
-        require_format("html")
+        require_plot_format("html")
     except MissingExtra:
         raise MissingExtra("a report", "plots") from None
 

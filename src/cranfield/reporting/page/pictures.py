@@ -11,7 +11,7 @@ from cranfield.reporting.catalogue import weights_of
 from cranfield.reporting.page.context import Material
 from cranfield.reporting.page.html import Html, bullets, joined, paragraphs, tag
 from cranfield.reporting.page.leaderboard import dot
-from cranfield.reporting.plots import KINDS, function_of
+from cranfield.reporting.plots import PLOT_KINDS, find_plot
 from cranfield.reporting.plots.plot import Plot
 
 MEASURES = 6  # that have a panel in the picture of means
@@ -52,10 +52,10 @@ def pictures(material: Material) -> Pictures:
         try:
             plot = draw()
         except CranfieldError as error:
-            missing.append(f"{KINDS[kind].rstrip('.')}: {error}")
+            missing.append(f"{PLOT_KINDS[kind].rstrip('.')}: {error}")
             continue
         # two pictures may have the same finding: the second then says what it is
-        title = KINDS[kind].rstrip(".") if plot.title in (other.title for other in drawn) else plot.title
+        title = PLOT_KINDS[kind].rstrip(".") if plot.title in (other.title for other in drawn) else plot.title
         drawn.append(Picture(kind, plot, title, kind not in ("correlation", "weights")))
     return Pictures(tuple(drawn), tuple(missing))
 
@@ -67,7 +67,7 @@ def _ways(material: Material) -> dict[str, Callable[[], Plot]]:
     several = len(material.systems) >= FEWEST
 
     def plot(kind: str, *given: Any, **more: Any) -> Callable[[], Plot]:
-        return lambda: function_of(kind)(*given, **more)
+        return lambda: find_plot(kind)(*given, **more)
 
     ways = {
         "means": plot("means", scores, measures=_panels(material), palette=palette),

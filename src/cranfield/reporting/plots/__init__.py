@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cranfield.reporting.plots.topics import boxes, heatmap
 
 __all__ = [
-    "KINDS",
+    "PLOT_KINDS",
     "Palette",
     "Plot",
     "boxes",
@@ -35,7 +35,7 @@ __all__ = [
     "critical_difference",
     "cutoffs",
     "differences",
-    "function_of",
+    "find_plot",
     "gain",
     "heatmap",
     "means",
@@ -47,7 +47,7 @@ __all__ = [
 ]
 
 # what there is to draw, a line each; a kind is drawn by the function of its name
-KINDS = {
+PLOT_KINDS = {
     "precision-recall": "Interpolated precision by recall, mean or one topic.",
     "plane": "Precision against recall, with lines of equal F1.",
     "cutoffs": "nDCG@k, P@k and R@k, or other measures, over k.",
@@ -77,14 +77,16 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
-def function_of(kind: str) -> Any:
+def find_plot(kind: str) -> Any:
     """The function that draws a kind of picture.
 
-    >>> function_of("critical-difference").__name__
+    >>> find_plot("critical-difference").__name__
     'critical_difference'
     """
-    if kind not in KINDS:
-        raise CranfieldError(f"unknown kind of plot {kind!r}.{suggest(kind, KINDS)} Choose from {', '.join(KINDS)}.")
+    if kind not in PLOT_KINDS:
+        raise CranfieldError(
+            f"unknown kind of plot {kind!r}.{suggest(kind, PLOT_KINDS)} Choose from {', '.join(PLOT_KINDS)}."
+        )
     return __getattr__(kind.replace("-", "_"))
 
 

@@ -77,13 +77,13 @@ class Plot(Record, eq=False):
 
     def save(self, path: str | os.PathLike[str], format: str | None = None, dpi: float = DPI) -> None:
         """Write the picture to a file in the format that its name ends with: svg, png, pdf, html or json."""
-        kind = format or format_of(path)
+        kind = format or plot_format(path)
         content = self.rendered(kind, dpi)
         with open_output(path) as out:
             out.write(content)
 
     def rendered(self, format: str, dpi: float = DPI) -> bytes:
-        """The picture in a format of FORMATS."""
+        """The picture in a format of PLOT_FORMATS."""
         ways: dict[str, Callable[[], str | bytes]] = {
             "svg": self.svg,
             "png": partial(self.png, dpi),
@@ -112,22 +112,20 @@ class Plot(Record, eq=False):
         return f"<Plot: {self.title}>"
 
 
-FORMATS = ("svg", "png", "pdf", "html", "json")
-_ENDINGS = {f".{name}": name for name in FORMATS} | {".htm": "html"}
+PLOT_FORMATS = ("svg", "png", "pdf", "html", "json")
+_ENDINGS = {f".{name}": name for name in PLOT_FORMATS} | {".htm": "html"}
 
 
-def format_of(path: str | os.PathLike[str]) -> str:
+def plot_format(path: str | os.PathLike[str]) -> str:
     """The format that a file's name asks for."""
     ending = Path(strip_compression_suffix(path)).suffix.lower()
     if ending not in _ENDINGS:
-        raise CranfieldError(
-            f"{os.fspath(path)}: the name of a picture ends with {', '.join(f'.{name}' for name in FORMATS[:-1])} or "
-            f".{FORMATS[-1]}."
-        )
+        known = ", ".join(f".{name}" for name in PLOT_FORMATS)
+        raise CranfieldError(f"{os.fspath(path)}: unknown suffix for a plot: expected one of {known}.")
     return _ENDINGS[ending]
 
 
-def require_format(format: str) -> None:
+def require_plot_format(format: str) -> None:
     """An error if pictures of a format cannot be made here."""
     if format != "json":
         _vl_convert()
