@@ -121,9 +121,9 @@ input_format_options = option_group(run_format_option, qrels_format_option, grad
 
 # how the run is ranked and joined with the judgments
 join_options = option_group(
-    choice_option("--ties", JOIN_OPTIONS["ties"], "trec", "Order of documents with equal scores; trec: descending doc id."),
+    choice_option("--ties", JOIN_OPTIONS["ties"], "trec", "Order of equal scores; trec: descending doc id."),
     choice_option("--rank-by", JOIN_OPTIONS["rank_by"], "score", "What documents are ranked by."),
-    choice_option("--score-type", JOIN_OPTIONS["score_type"], "float64", "Precision of scores; trec_eval 9 uses float32."),
+    choice_option("--score-type", JOIN_OPTIONS["score_type"], "float64", "Type of scores; trec_eval 9 uses float32."),
     choice_option("--missing", JOIN_OPTIONS["missing"], "zero", "How judged queries missing from the run count."),
     on_duplicate_option(),
 )

@@ -115,12 +115,14 @@ def command(
       cranfield pool *.run --strategy mm-ns --judged qrels.txt --batch 5 -o next.jsonl
       cranfield pool --complete new.run --depth 10 --judged qrels.txt -o missing.jsonl
     """
-    inputs = (*runs, *complete, judged, replay)
+    inputs = (*runs, *complete, judged, replay, options["documents"], options["topics"])
     require_one_stdin(*inputs)
     _require_consistent(runs, complete, strategies, replay, output)
     _require_plots(curve, dendrogram, replay, complete or runs)
     beside = provenance_path(output) if output is not None and provenance is None else provenance
-    refuse_overwriting_inputs((output, beside, sample, curve, dendrogram), (*inputs, options["documents"], options["topics"]))
+    refuse_overwriting_inputs(
+        (output, beside, sample, curve, dendrogram), (*inputs, options["documents"], options["topics"])
+    )
     result = build_overview(
         _read_runs(complete or runs, options),
         strategies or ("depth",),
