@@ -15,7 +15,7 @@ from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.errors import EvaluationError
 from cranfield.evaluation.averages import LEAST
 from cranfield.evaluation.scores import SAMPLES, Evaluator, mean_of_samples
-from cranfield.evaluation.tools.conventions import tool as find_tool
+from cranfield.evaluation.tools.conventions import find_tool
 from cranfield.io import as_qrels, as_run
 from cranfield.joining import JOIN_OPTIONS, Extras, JudgedRun, join_run
 from cranfield.measures import REGISTRY, Measure, own_errors, parse_measure

@@ -20,7 +20,8 @@ from cranfield import CranfieldError, EvaluationError, MeasureError, Qrels, Run,
 from cranfield.base import fields, replace
 from cranfield.errors import DuplicateError
 from cranfield.evaluation.tools.comparison import ToolEvaluator, compare_tools
-from cranfield.evaluation.tools.conventions import TOOLS, Setting
+from cranfield.evaluation.tools.conventions import TOOLS
+from cranfield.evaluation.tools.tool import Setting
 from cranfield.evaluation.tools.trec_eval import trec_eval
 from cranfield.io import as_qrels, as_run
 from cranfield.measures import REGISTRY, parse_measure, parse_measures
@@ -722,7 +723,7 @@ def test_hole_of_beir_counts_lists_of_queries_without_judgments() -> None:
     assert value.value == 0.75 and [reason.what for reason in value.reasons] == ["denominator"]
 
 
-# grades that are no whole numbers
+# grades that are not whole numbers
 
 FRACTIONS: Nested = {"q1": {"a": 1.9, "b": 0.5, "c": 2}}
 FRACTIONS_RUN: Nested = {"q1": {"b": 3.0, "a": 2.0, "c": 1.0}}
@@ -745,7 +746,7 @@ def test_each_tool_does_its_own_with_fractions() -> None:
     for name in ("trec_eval-9", "trec_eval-10", "ranx"):
         assert tools[name].value == pytest.approx(0.6199, abs=5e-5)
     for name in ("ir_measures", "gdeval", "beir"):
-        assert "refuses grades that are no whole numbers, and these qrels have 1.9" in str(tools[name].stops)
+        assert "refuses grades that are not whole numbers, and these qrels have 1.9" in str(tools[name].stops)
     for name in ("trec_eval-9", "trec_eval-10", "ranx", "ir_measures", "gdeval", "beir"):
         assert [reason.what for reason in tools[name].reasons] == ["grades"]
     for name in ("sklearn", "torchmetrics"):

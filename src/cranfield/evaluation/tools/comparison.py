@@ -13,15 +13,9 @@ from cranfield.data import Qrels, Run
 from cranfield.errors import DuplicateError, EvaluationError
 from cranfield.evaluation.bounds import possible_grades, unjudged
 from cranfield.evaluation.scores import Evaluator, RunScores, whole
-from cranfield.evaluation.tools.conventions import (
-    TOOLS,
-    Difference,
-    Setting,
-    Tool,
-    named_parameters,
-    only_queries,
-    tool,
-)
+from cranfield.evaluation.tools.conventions import TOOLS, find_tool
+from cranfield.evaluation.tools.inputs import only_queries
+from cranfield.evaluation.tools.tool import Difference, Setting, Tool, named_parameters
 from cranfield.io import as_qrels, as_run
 from cranfield.joining import JOIN_OPTIONS, Joining, join_run
 from cranfield.measures import NICKNAMES, Measure, parse_measure, parse_measures
@@ -43,7 +37,7 @@ class ToolEvaluator(Evaluator):
     """
 
     def __init__(self, name: str, qrels: Any, measures: Any = None, **options: Any) -> None:
-        self.tool = tool(name)
+        self.tool = find_tool(name)
         self.explicit = {key: options.pop(key) for key in JOIN_OPTIONS if options.get(key) is not None}
         if options.get("on_duplicate") is not None:
             self.explicit["on_duplicate"] = options["on_duplicate"]
@@ -255,7 +249,7 @@ def compare_tools_on(
         queries=judgments.queries,
         value=math.nan if repeated else bench.ours[1],
         per_query={} if repeated else bench.ours[0],
-        tools=tuple(bench.tool_value(tool(name), label, asked, rel) for name in tools),
+        tools=tuple(bench.tool_value(find_tool(name), label, asked, rel) for name in tools),
         stops=repeated,
     )
 
