@@ -22,7 +22,7 @@ from mkdocs.structure.pages import Page
 from cranfield.base import replace
 from cranfield.base.options import QRELS_FORMATS, RUN_FORMATS
 from cranfield.data.collection import Qrels, Run
-from cranfield.evaluation.scores import Scores, evaluate
+from cranfield.evaluation import Scores, evaluate
 from cranfield.io.runs_qrels import QRELS_WRITERS, RUN_WRITERS, read_qrels, read_run
 from cranfield.io.topics_documents import DOCUMENT_FORMATS, TOPIC_FORMATS
 from cranfield.measures import Measure, all_measures

@@ -12,7 +12,7 @@ import pytest
 
 from cranfield import evaluate, read_documents, read_qrels, read_run, read_topics
 from cranfield.cli import main
-from cranfield.evaluation.scores import Scores
+from cranfield.evaluation import Scores
 from cranfield.text.analysis import Analysis
 
 EXAMPLE = Path(__file__).parent.parent / "src/cranfield/example"

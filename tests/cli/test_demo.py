@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import InputError
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.experiment.demo import FILES, lay_out, toml
 from cranfield.experiment.workspace import Fusion, Search, parse_workspace
 from cranfield.io import read_documents, read_qrels, read_topics

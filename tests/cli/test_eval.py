@@ -190,7 +190,7 @@ def test_table_fits_eighty_columns(cranfield: Cranfield, example: Path) -> None:
 
 
 def test_a_table_on_a_narrow_terminal_is_split(example: Path) -> None:
-    from cranfield.evaluation.scores import evaluate
+    from cranfield.evaluation import evaluate
     from cranfield.reporting import evaluation
 
     measures = [f"P@{k}" for k in range(1, 31)]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.fusion import METHODS, NORMS, cross_fuse, fuse
 from cranfield.io import read_qrels, read_run
 from tests.cli.conftest import Cranfield

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 
 from cranfield import CranfieldError, EvaluationError, Evaluator, Qrels, Run, as_run, evaluate, from_arrays
+from cranfield.evaluation import distinct_names, group_queries
 from cranfield.evaluation.explanation import explain
-from cranfield.evaluation.scores import distinct_names, group_queries
 from cranfield.measures import AP, P
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 1, "c": 2}, "q3": {"b": 1}, "q10": {"c": 1}}

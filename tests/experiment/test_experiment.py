@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError, InputError
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.experiment import Event, perform, plan
 from cranfield.experiment.efficiency import _asked_by_topic
 from cranfield.experiment.plan import measuring

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from cranfield.data.collection import Run
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.fusion import METHODS, NORMS, cross_fuse, fit, fuse
 from cranfield.fusion.candidates import all_queries, gather
 from cranfield.fusion.learning import split, weight_grid

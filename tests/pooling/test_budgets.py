@@ -10,7 +10,7 @@ from scipy.stats import kendalltau
 
 from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.io import read_qrels, read_run
 from cranfield.pooling.budgets import DEFAULT_STRATEGIES, list_depths, replay_budgets
 from cranfield.pooling.contributions import PooledRuns

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau, ttest_rel
 
 from cranfield.data.collection import Qrels, Run
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.io import as_qrels, as_run, read_qrels, read_run
 from cranfield.joining import join_run
 from cranfield.pooling.contributions import PooledRuns

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.io import read_qrels
 from cranfield.pooling.reevaluation import Flips, PairwiseSignificance
 from cranfield.qrels_tools.agreement import Agreement, Design, agree

@@ -7,7 +7,7 @@ import pytest
 
 from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError, InputError
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.io import as_qrels
 from cranfield.qrels_tools.filters import Sampling, binarize, keep, map_grades, sample
 from cranfield.qrels_tools.grade_maps import parse_mapping, parse_ranges, parse_scale

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.reporting.comparison import (
     FORMATS,
     MOST_SYSTEMS,

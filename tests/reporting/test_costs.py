@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from cranfield.data.collection import Run
 from cranfield.errors import CranfieldError, EvaluationError, InputError
+from cranfield.evaluation import Scores, evaluate
 from cranfield.evaluation.averages import interval
-from cranfield.evaluation.scores import Scores, evaluate
 from cranfield.lab.latency import Figure
 from cranfield.reporting.costs import Cost, Costs, how_measured, indexing_said, machine_facts, not_told, read_costs
 from cranfield.reporting.page import report

@@ -15,7 +15,7 @@ import pytest
 
 from cranfield.data.collection import Document, Topic
 from cranfield.errors import CranfieldError, EvaluationError, MissingExtra
-from cranfield.evaluation.scores import Evaluator, Scores, evaluate
+from cranfield.evaluation import Evaluator, Scores, evaluate
 from cranfield.io import read_run
 from cranfield.lab.latency import Figure
 from cranfield.measures import parse_measure

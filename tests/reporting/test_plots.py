@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, EvaluationError, MeasureError, MissingExtra
-from cranfield.evaluation.scores import Evaluator, Scores, evaluate
+from cranfield.evaluation import Evaluator, Scores, evaluate
 from cranfield.lab.latency import Figure
 from cranfield.measures import parse_measure
 from cranfield.reporting import plots

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.io import as_run
 from cranfield.pooling.diagnosis import Diagnosis, diagnose
 from cranfield.pooling.recall import estimate_recall

@@ -10,7 +10,7 @@ import pytest
 pa = pytest.importorskip("pyarrow")
 
 from cranfield import evaluate  # noqa: E402
-from cranfield.evaluation.scores import Evaluator  # noqa: E402
+from cranfield.evaluation import Evaluator  # noqa: E402
 from cranfield.spark import arrays  # noqa: E402
 from cranfield.spark.evaluate_block import Judging, no_qrels  # noqa: E402
 

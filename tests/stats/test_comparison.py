@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.evaluation.scores import Evaluator, evaluate
+from cranfield.evaluation import Evaluator, evaluate
 from cranfield.stats.claims import find_claims
 from cranfield.stats.comparison import Comparison, compare, make_leaderboard, rank_systems
 from cranfield.stats.comparison_warnings import find_warnings

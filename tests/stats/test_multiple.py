@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.stats import multiple
 from cranfield.stats.multiple import PVALUE_CORRECTIONS, adjust, max_t, randomised_tukey, two_way_tukey
 from cranfield.stats.studentised import range_ppf, range_sf

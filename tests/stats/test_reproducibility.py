@@ -8,7 +8,7 @@ import pytest
 
 from cranfield.data.collection import Run
 from cranfield.errors import CranfieldError
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.stats.correlation import kendall_tau, rbo
 from cranfield.stats.reproducibility import reproduce
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.stats import stability
 from cranfield.stats.compact_letters import assign_letters
 from cranfield.stats.correlation import kendall_tau, rbo, tau_ap

@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from cranfield.base import How, Record, t_quantile
+import numpy as np
 
-LEAST = 1e-5  # what a lower value counts as in a geometric mean, as in trec_eval (MIN_GEO_MEAN)
+from cranfield.base import How, Record, t_quantile
+from cranfield.data import Floats
+
+GEOMETRIC_FLOOR = 1e-5  # what a lower value counts as in a geometric mean, as in trec_eval (MIN_GEO_MEAN)
 Values = Sequence[float]
 
 
@@ -89,7 +92,7 @@ _AVERAGES: dict[How, Callable[[Values, Values | None], float]] = {
 
 
 def _logarithms(values: Values) -> list[float]:
-    return [math.log(max(value, LEAST)) for value in values]
+    return [math.log(max(value, GEOMETRIC_FLOOR)) for value in values]
 
 
 def _t_interval(values: Values, weights: Values | None, level: float) -> Interval | None:
@@ -115,3 +118,19 @@ def _order_interval(values: Values, level: float) -> Interval | None:
         k, below = k + 1, below + ways
     ordered = sorted(values)
     return Interval(ordered[k - 1], ordered[n - k], level) if k else None
+
+
+def mean_of_samples(drawn: Floats) -> tuple[Floats, Floats]:
+    """The mean of each column, a query's values over sampled orders, and its standard error.
+
+    Values are added one after the other, and are as they are where all are alike, so that no other query changes a bit.
+    """
+    n = len(drawn)
+    mean = np.where((drawn == drawn[0]).all(axis=0), drawn[0], _added(drawn) / n)
+    return mean, np.sqrt(_added((drawn - mean) ** 2) / (n - 1)) / math.sqrt(n)
+
+
+def _added(rows: Floats) -> Floats:
+    """The sum of each column, as a plain loop adds it; `sum` adds otherwise where there is only one column."""
+    sums: Floats = np.add.accumulate(rows, axis=0)[-1]
+    return sums

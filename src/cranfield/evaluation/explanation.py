@@ -13,8 +13,8 @@ import numpy as np
 from cranfield.base import Record, encode_id, fields, pluralize, replace
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.errors import EvaluationError
-from cranfield.evaluation.averages import LEAST
-from cranfield.evaluation.scores import SAMPLES, Evaluator, mean_of_samples
+from cranfield.evaluation.averages import GEOMETRIC_FLOOR, mean_of_samples
+from cranfield.evaluation.evaluator import TIE_SAMPLES, Evaluator
 from cranfield.evaluation.tools.conventions import find_tool
 from cranfield.io import as_qrels, as_run
 from cranfield.joining import JOIN_OPTIONS, Extras, JudgedRun, join_run
@@ -266,19 +266,21 @@ def _places(judged: JudgedRun) -> Any:
 def _sampled_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun, seed: int) -> _Steps:
     """What each document adds in the mean over the random orders that an evaluation draws."""
     rngs = [np.random.default_rng([seed, *encode_id(sparse.queries[0])])]
-    orders = [sparse.shuffled(rngs) for _ in range(SAMPLES)]
+    orders = [sparse.shuffled(rngs) for _ in range(TIE_SAMPLES)]
     means, errors = mean_of_samples(np.array([measure.values(order)[:1] for order in orders]))
     value, error = float(means[0]), float(errors[0])
     # no order decides here which of two documents repeats the other
     shown = replace(measure, repeats=True).shown_list(dense)
     columns = {"places": _places(shown)}
     error = 0.0 if error < 1e-15 else error  # what rounding leaves
-    notes = (f"E is the mean over {SAMPLES} random orders of documents with equal scores, standard error {error:.1g}.",)
+    notes = (
+        f"E is the mean over {TIE_SAMPLES} random orders of documents with equal scores, standard error {error:.1g}.",
+    )
     plain = _Steps(tuple(columns), [], 1.0, value, is_mean=True, is_divided=False, notes=notes)
     if measure.rule != Measure.rule or not _has_terms(measure):
         rows = [
             *_rows(shown, columns, np.zeros(len(shown.rank))),
-            {"what": f"mean over {SAMPLES} orders", "term": value},
+            {"what": f"mean over {TIE_SAMPLES} orders", "term": value},
         ]
         return replace(plain, rows=rows)
     found = [_terms_in(measure, order, dense) for order in orders]
@@ -286,11 +288,11 @@ def _sampled_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun, seed: 
     # one that changes with the order is a part of each term
     normaliser = normalisers.pop() if len(normalisers) == 1 else None
     parts = np.array([1.0 if normaliser is not None else own or 1.0 for _, _, own in found])
-    terms = np.array([own for own, _, _ in found]).T @ (1 / parts) / SAMPLES
+    terms = np.array([own for own, _, _ in found]).T @ (1 / parts) / TIE_SAMPLES
     others: dict[str, float] = {}
     for (_, own, _), part in zip(found, parts.tolist(), strict=True):
         for what, term in own:
-            others[what] = others.get(what, 0.0) + term / part / SAMPLES
+            others[what] = others.get(what, 0.0) + term / part / TIE_SAMPLES
     rows = _rows(shown, columns, _alike_if_unjudged(dense, terms)[_rows_of(dense, shown)])
     rows += [{"what": what, "term": term} for what, term in others.items()]
     whole = plain if normaliser is None else replace(plain, normaliser=normaliser, is_divided=True)
@@ -422,7 +424,7 @@ _MEAN_OF = {
     "geometric": {
         "called": "geometric mean of",
         "label": "queries, |Q|",
-        "formula": rf"\exp \left( \frac{{1}}{{|Q|}} \sum_{{q \in Q}} \ln \max(%s, {LEAST:.5f}) \right)",
+        "formula": rf"\exp \left( \frac{{1}}{{|Q|}} \sum_{{q \in Q}} \ln \max(%s, {GEOMETRIC_FLOOR:.5f}) \right)",
     },
     "median": {"called": "median of", "label": "", "formula": r"\mathrm{median}_{q \in Q}\, %s"},
     "sum": {"called": "sum over", "label": "", "formula": r"\sum_{q \in Q} %s"},
@@ -464,7 +466,7 @@ def _mean_steps(how: str, values: dict[str, float], weights: Mapping[str, float]
             "query": query,
             "value": one,
             **({"weight": of[query]} if weights is not None else {}),
-            "term": of[query] * (math.log(max(one, LEAST)) if is_geometric else one),
+            "term": of[query] * (math.log(max(one, GEOMETRIC_FLOOR)) if is_geometric else one),
         }
         for query, one in values.items()
     ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.base import pluralize
 from cranfield.errors import CranfieldError
-from cranfield.evaluation import TOP, Scores
+from cranfield.evaluation import JUDGED_DEPTH, Scores
 from cranfield.experiment.step_inputs import Settings
 from cranfield.reporting import (
     Material,
@@ -77,15 +77,15 @@ def _claim(scores: Scores, settings: Settings, material: Material) -> str:
 
 
 def _unjudged(scores: Scores) -> str:
-    shares = {run.name: scores.unjudged(TOP, run.name) for run in scores.runs}
+    shares = {run.name: scores.unjudged(JUDGED_DEPTH, run.name) for run in scores.runs}
     known = {name: share for name, share in shares.items() if share == share}
     if not known or max(known.values()) == 0:
-        return f"Every document in the top {TOP} is judged."
+        return f"Every document in the top {JUDGED_DEPTH} is judged."
     low, high = min(known.values()), max(known.values())
     most = max(known, key=lambda name: known[name])
     if percent(low) == percent(high):
-        return f"{percent(high)} of the top {TOP} is unjudged."
-    return f"{percent(low)} to {percent(high)} of the top {TOP} is unjudged, most for {most}."
+        return f"{percent(high)} of the top {JUDGED_DEPTH} is unjudged."
+    return f"{percent(low)} to {percent(high)} of the top {JUDGED_DEPTH} is unjudged, most for {most}."
 
 
 def compared(scores: Any, settings: Settings) -> Comparison:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cranfield.base import pluralize
 from cranfield.data import Origin
-from cranfield.evaluation import TOP
+from cranfield.evaluation import JUDGED_DEPTH
 from cranfield.stats import Gate, GateDecision, GatedRun
 from cranfield.tables import dumped, state_p, versions
 
@@ -167,7 +167,7 @@ def _remarks(gate: Gate) -> Iterator[str]:
     yield f"Rule: a candidate {proof} by more than {rule.max_drop:g}{each}; α = {rule.alpha:g}{_corrected(gate)}."
     shares = [f"{s.name} {s.unjudged:.1%}" for s in (gate.baseline, gate.candidate) if s.unjudged is not None]
     if shares:
-        yield f"Unjudged in the top {TOP}: {', '.join(shares)}."
+        yield f"Unjudged in the top {JUDGED_DEPTH}: {', '.join(shares)}."
     if gate.conventions:
         named = (f"{name.replace('_', ' ')} {value}" for name, value in gate.conventions.items())
         yield f"Conventions: {', '.join(named)}."

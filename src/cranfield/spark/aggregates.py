@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield.base import Record, sort_naturally
 from cranfield.data import Floats
-from cranfield.evaluation import LEAST
+from cranfield.evaluation import GEOMETRIC_FLOOR
 from cranfield.spark.evaluate_block import ABOUT_QRELS, EVALUATED, MISSING, PROBLEM, SKIPPED, UNJUDGED
 from cranfield.spark.exact_sum import ExactSum
 
@@ -82,7 +82,7 @@ class Terms(Record):
             values = row.tolist()
             weights = None if how == "sum" else given
             if how == "geometric":
-                values = [math.log(max(value, LEAST)) for value in values]
+                values = [math.log(max(value, GEOMETRIC_FLOOR)) for value in values]
             if self.means is not None:
                 mean = self.means[run][i]
                 # as the local engine has it, operation by operation

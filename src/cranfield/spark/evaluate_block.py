@@ -10,7 +10,7 @@ import numpy as np
 from cranfield.base import Record
 from cranfield.data import Floats, Ints, Qrels, Run
 from cranfield.errors import CranfieldError
-from cranfield.evaluation import TOP, Evaluator
+from cranfield.evaluation import JUDGED_DEPTH, Evaluator
 from cranfield.joining import JudgedRun, Sources, assemble, find_hits
 from cranfield.measures import Judged, is_built_in
 from cranfield.spark.arrays import Lists
@@ -69,8 +69,8 @@ class Judging(Record):
 
     def _values(self, run: str, judged: JudgedRun) -> Any:
         found = [self.evaluator._measured(measure, judged) for measure in self.evaluator.measures]
-        shown = np.minimum(judged.retrieved, TOP)
-        seen = np.rint(Judged(cutoff=TOP).values(judged) * shown).astype(np.int64)
+        shown = np.minimum(judged.retrieved, JUDGED_DEPTH)
+        seen = np.rint(Judged(cutoff=JUDGED_DEPTH).values(judged) * shown).astype(np.int64)
         errors = None
         if judged.joining.ties == "expected":
             errors = np.array([np.full(judged.n, np.nan) if error is None else error for _, error in found])

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from cranfield.base import pluralize, t_quantile
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.evaluation import Evaluator, Interval, average, interval, whole
+from cranfield.evaluation import Evaluator, Interval, average, drop_zero_fraction, interval
 from cranfield.measures import Measure
 from cranfield.spark.aggregates import Totals
 from cranfield.spark.evaluation import Evaluation, Unjudged
@@ -197,7 +197,7 @@ class SparkScores:
         if not self._totals[run].counts["evaluated"]:
             return math.nan
         if how == "sum":
-            return whole(self._sums(run, i)[0].value)
+            return drop_zero_fraction(self._sums(run, i)[0].value)
         if how == "median":
             if evaluation.weights is not None:
                 return average(*self._weighted(run, i), "median")

@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.base import join_names, pluralize
 from cranfield.errors import CranfieldError
-from cranfield.evaluation import SAMPLES, TOP, Completions, Sampling, possible_grades
+from cranfield.evaluation import JUDGED_DEPTH, TIE_SAMPLES, Completions, Sampling, possible_grades
 from cranfield.joining import join_run
 from cranfield.stats.claims import ScoreFormat, capitalize, join_systems
 from cranfield.stats.measure_comparison import MeasureComparison
@@ -88,7 +88,7 @@ def _unjudged_documents(
         return
     names = dict.fromkeys(name for _, *pair in gaps for name in pair)
     shares = ", ".join(f"{name} {100 * (share[name] or 0):.1f} %" for name in names)
-    yield f"Judged in the top {TOP}: {shares}. Unjudged documents may explain differences between them."
+    yield f"Judged in the top {JUDGED_DEPTH}: {shares}. Unjudged documents may explain differences between them."
     seen = set()
     for _, system, reference in sorted(gaps, reverse=True)[:_MOST_GAPS]:
         if (reference, system) not in seen:
@@ -135,7 +135,7 @@ def _highest_mean(table: ScoreTable, column: MeasureComparison, run: str) -> flo
         dense = join_run(sources.qrels, sources.run, own.judged.joining, sources.extras, dense=True)
         known = dict(zip(scores.queries, own.values[scores.labels.index(column.label)].tolist(), strict=True))
         values = np.array([known.get(query, 0.0) for query in dense.queries])
-        completions = Completions(dense, possible_grades(sources.qrels), Sampling(SAMPLES, column.design.seed))
+        completions = Completions(dense, possible_grades(sources.qrels), Sampling(TIE_SAMPLES, column.design.seed))
         bounds = completions.bounds(measure, values)
     except CranfieldError:  # a run that cannot be read twice, or a measure without bounds
         return None

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.base import Record, join_names, pluralize, sort_naturally
 from cranfield.data import Origin
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.evaluation import TOP, Evaluator, RunScores, Scores
+from cranfield.evaluation import JUDGED_DEPTH, Evaluator, RunScores, Scores
 from cranfield.io import parse_id
 from cranfield.measures import Measure, parse_measures
 from cranfield.stats.comparison_warnings import FEW_TOPICS, JUDGED_GAP
@@ -415,7 +415,7 @@ def _require_plain_means(scores: Scores) -> None:
 
 
 def _run_from_scores(scores: Scores, run: RunScores, measures: Sequence[ScoredMeasure]) -> GatedRun:
-    unjudged = scores.unjudged(TOP, run.name)
+    unjudged = scores.unjudged(JUDGED_DEPTH, run.name)
     return GatedRun(
         run.name,
         {m.label: scores.per_query(m.label if m.measure is None else m.measure, run.name) for m in measures},
@@ -467,7 +467,8 @@ def _unjudged_warning(baseline: GatedRun, candidate: GatedRun) -> Iterator[str]:
         return
     shares = f"{candidate.unjudged:.1%} unjudged, that of {baseline.name} {baseline.unjudged:.1%}"
     what = "a drop may be due to missing judgments" if more > 0 else "a drop may be hidden"
-    yield f"The top {TOP} of {candidate.name} is {shares}: {what}, as unjudged documents count as not relevant."
+    top = f"The top {JUDGED_DEPTH} of {candidate.name}"
+    yield f"{top} is {shares}: {what}, as unjudged documents count as not relevant."
 
 
 def _notes(measures: Sequence[ScoredMeasure]) -> Iterator[str]:

@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.base import Record, join_names, pluralize, replace, sort_naturally
 from cranfield.data import Floats, Origin
 from cranfield.errors import CranfieldError, DuplicateError, EvaluationError, MeasureError
-from cranfield.evaluation import TOP, RunScores, Scores, distinct_names
+from cranfield.evaluation import JUDGED_DEPTH, RunScores, Scores, distinct_names
 from cranfield.io import ScoreRows, as_scores
 from cranfield.measures import Measure, parse_measure
 
@@ -61,7 +61,7 @@ class ScoreTable(Record, eq=False):
         """The share of documents with a judgment among the first ten; None without the run, or if it is empty."""
         if self.scores is None:
             return None
-        unjudged = self.scores.unjudged(TOP, run)
+        unjudged = self.scores.unjudged(JUDGED_DEPTH, run)
         return None if math.isnan(unjudged) else 1 - unjudged
 
     def missing(self, run: str) -> int:
@@ -71,7 +71,7 @@ class ScoreTable(Record, eq=False):
     def reaches(self, run: str) -> bool:
         """Whether hits below the top ten are known, as far as one can tell."""
         judged = self._run_scores[run].judged
-        return judged.depth > TOP or int(judged.retrieved.max(initial=0)) <= TOP
+        return judged.depth > JUDGED_DEPTH or int(judged.retrieved.max(initial=0)) <= JUDGED_DEPTH
 
     def evaluate(self, measure: Measure, run: str) -> Floats:
         """The values of another measure for every query; NaN where the run was not evaluated."""

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from cranfield.base import pluralize
-from cranfield.evaluation import TOP
+from cranfield.evaluation import JUDGED_DEPTH
 from cranfield.measures import P
 from cranfield.stats.score_table import ScoreTable
 
@@ -17,8 +17,8 @@ _NEAR = 0.05  # by how much of itself a rounded rate may be off
 
 def describe_user_impact(table: ScoreTable, system: str, reference: str) -> str:
     """What a user sees in the first ten documents, and in the first."""
-    top, first = (_precision_difference(table, k, system, reference) for k in (TOP, 1))
-    return f"{_describe_documents(top * TOP)}, and a relevant first result {_describe_queries(first)}"
+    top, first = (_precision_difference(table, k, system, reference) for k in (JUDGED_DEPTH, 1))
+    return f"{_describe_documents(top * JUDGED_DEPTH)}, and a relevant first result {_describe_queries(first)}"
 
 
 def _precision_difference(table: ScoreTable, k: int, system: str, reference: str) -> float:
@@ -39,13 +39,15 @@ def _describe_documents(each: float) -> str:
     size = abs(each)
     more = "more" if each > 0 else "fewer"
     if size < 1e-9:
-        return f"as many relevant documents in the top {TOP}"
+        return f"as many relevant documents in the top {JUDGED_DEPTH}"
     if size > 1 + _NEAR:
-        return f"{_round_half_up(10 * size) / 10:,.1f} {more} relevant documents in the top {TOP} for every query"
+        return (
+            f"{_round_half_up(10 * size) / 10:,.1f} {more} relevant documents in the top {JUDGED_DEPTH} for every query"
+        )
     rate = _simplest_rate(size)
     number = f"one {more} relevant document" if rate.numerator == 1 else f"{rate.numerator} {more} relevant documents"
     every = "query" if rate.denominator == 1 else pluralize(rate.denominator, "query")
-    return f"{number} in the top {TOP} for every {every}"
+    return f"{number} in the top {JUDGED_DEPTH} for every {every}"
 
 
 def _describe_queries(rate: float) -> str:

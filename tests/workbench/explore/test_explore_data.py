@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.data.collection import Qrels, Run
-from cranfield.evaluation.scores import evaluate
+from cranfield.evaluation import evaluate
 from cranfield.experiment.workspace import open_workspace
 from cranfield.io import as_qrels, as_run, read_qrels, read_run, write_run
 from cranfield.io.plain_runs import read_plain_run

@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from cranfield.evaluation import evaluate
 from cranfield.evaluation.explanation import explain
-from cranfield.evaluation.scores import evaluate
 from cranfield.experiment.workspace import open_workspace
 from cranfield.io import read_qrels, read_run
 from cranfield.pooling.diagnosis import diagnose

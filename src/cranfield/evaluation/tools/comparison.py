@@ -12,7 +12,8 @@ from cranfield.base import DEFAULT_MEASURES, OnDuplicate, Record, pluralize
 from cranfield.data import Qrels, Run
 from cranfield.errors import DuplicateError, EvaluationError
 from cranfield.evaluation.bounds import possible_grades, unjudged
-from cranfield.evaluation.scores import Evaluator, RunScores, whole
+from cranfield.evaluation.evaluator import Evaluator
+from cranfield.evaluation.scores import RunScores, drop_zero_fraction
 from cranfield.evaluation.tools.conventions import TOOLS, find_tool
 from cranfield.evaluation.tools.inputs import only_queries
 from cranfield.evaluation.tools.tool import Difference, Setting, Tool, named_parameters
@@ -301,7 +302,7 @@ class _Bench:
         scores = _evaluator(setting, qrels, [setting.measure], self.options).evaluate(run)
         values, mean = scores.per_query(scores.labels[0]), scores.mean(scores.labels[0])
         counts = isinstance(mean, int)  # as a count does in scores
-        return {query: whole(value) for query, value in values.items()} if counts else values, mean
+        return {query: drop_zero_fraction(value) for query, value in values.items()} if counts else values, mean
 
     def tool_value(self, of: Tool, label: str, asked: Measure, rel: float | None) -> ToolValue:
         """What a tool says, and why it is not what we say."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from cranfield.base import pluralize
-from cranfield.evaluation import TOP
+from cranfield.evaluation import JUDGED_DEPTH
 from cranfield.reporting.page.context import Material
 from cranfield.reporting.page.html import Content, Html, Name, escaped, joined, table, tag
 from cranfield.reporting.page.summary import percent, relevant_found
@@ -26,14 +26,14 @@ def leaderboard(material: Material) -> Html:
     columns = [_mean_cells(material, i, {} if apart else letters[i]) for i in material.rows]
     header: list[Content] = ["System", *(shown(scores.labels[i]) for i in material.rows)]
     header += [f"Letters by {material.main.label}"] if apart else []
-    has_judged = f"Judged@{TOP}" in scores.labels
-    header += ["Relevant found"] if has_judged else [f"Judged@{TOP}", "Relevant found"]
+    has_judged = f"Judged@{JUDGED_DEPTH}" in scores.labels
+    header += ["Relevant found"] if has_judged else [f"Judged@{JUDGED_DEPTH}", "Relevant found"]
     rows: list[list[Content]] = []
     for system in material.ranked:
         name = scores.runs[system].name
         cells: list[Content] = [column[system] for column in columns]
         cells += [_spelled(letters[material.main.place or 0].get(name, ""))] if apart else []
-        cells += [] if has_judged else [percent(1 - scores.unjudged(TOP, name))]
+        cells += [] if has_judged else [percent(1 - scores.unjudged(JUDGED_DEPTH, name))]
         found, relevant = relevant_found(material, system)
         rows.append([swatch(material, system), *cells, f"{found:,} of {relevant:,}"])
     texts = (len(material.rows) + 1,) if apart else ()

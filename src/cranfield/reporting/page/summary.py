@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from cranfield.base import pluralize
-from cranfield.evaluation import TOP
+from cranfield.evaluation import JUDGED_DEPTH
 from cranfield.reporting.page.context import Material
 from cranfield.reporting.page.html import Content, escaped, joined, tag
 from cranfield.reporting.plots.plot_data import number, several
@@ -98,7 +98,7 @@ def _found(material: Material) -> Iterator[Content]:
         return
     top = relevant_on_top(material, best)
     # a half goes up, as readers do it who have P@10 = 0.305 before them
-    depth = f"{top + 1e-9:.1f} of its top {TOP} are relevant, on average" if top is not None else ""
+    depth = f"{top + 1e-9:.1f} of its top {JUDGED_DEPTH} are relevant, on average" if top is not None else ""
     share = f"{material.systems[best]} found {found:,} of {pluralize(relevant, 'relevant document')}"
     yield f"{share}; {depth}." if depth else f"{share}."
 
@@ -114,24 +114,24 @@ def relevant_on_top(material: Material, system: int) -> float | None:
     judged = material.judged(system)
     if not judged.n:
         return None
-    return int(((judged.grade >= material.rel) & (judged.rank <= TOP)).sum()) / judged.n
+    return int(((judged.grade >= material.rel) & (judged.rank <= JUDGED_DEPTH)).sum()) / judged.n
 
 
 def _unjudged(material: Material) -> Iterator[Content]:
-    shares = [material.scores.unjudged(TOP, run.name) for run in material.scores.runs]
+    shares = [material.scores.unjudged(JUDGED_DEPTH, run.name) for run in material.scores.runs]
     known = [share for share in shares if not math.isnan(share)]
     if not known:
         return
     low, high = min(known), max(known)
     if high == 0:
-        yield f"Every document in the top {TOP} is judged."
+        yield f"Every document in the top {JUDGED_DEPTH} is judged."
         return
     link = tag("a", "unjudged", href="#unjudged")
     if len(known) == 1 or percent(low) == percent(high):
-        yield joined([f"{percent(high)} of the top {TOP} is ", link, "."])
+        yield joined([f"{percent(high)} of the top {JUDGED_DEPTH} is ", link, "."])
         return
     most = material.systems[shares.index(high)]
-    yield joined([f"{percent(low)} to {percent(high)} of the top {TOP} is ", link, f", most for {most}."])
+    yield joined([f"{percent(low)} to {percent(high)} of the top {JUDGED_DEPTH} is ", link, f", most for {most}."])
 
 
 def percent(share: float) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.base import Record, pluralize
 from cranfield.data import Run
-from cranfield.evaluation import SAMPLES, Completions, RunScores, Sampling, average, possible_grades
+from cranfield.evaluation import TIE_SAMPLES, Completions, RunScores, Sampling, average, possible_grades
 from cranfield.joining import join_run
 from cranfield.reporting.page.context import FEW, Material
 from cranfield.reporting.page.html import Content, Html, joined, paragraphs, table
@@ -42,7 +42,7 @@ def bounds_of(material: Material, scored: RunScores, run: Run) -> Range:
     judged = scored.judged
     qrels, extras = judged.sources.qrels, judged.sources.extras
     dense = join_run(qrels, run, judged.joining, extras, dense=True)
-    completions = Completions(dense, possible_grades(qrels), Sampling(SAMPLES, material.seed))
+    completions = Completions(dense, possible_grades(qrels), Sampling(TIE_SAMPLES, material.seed))
     assert material.main.place is not None
     row = scored.values[material.main.place]
     found = completions.bounds(material.main.measure, row[~np.isnan(row)])

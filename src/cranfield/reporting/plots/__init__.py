@@ -1,7 +1,7 @@
 """Pictures of an evaluation, each a function from scores to a `Plot` that holds a Vega-Lite specification.
 
 >>> from cranfield.reporting import plots
->>> from cranfield.evaluation.scores import evaluate
+>>> from cranfield.evaluation import evaluate
 >>> qrels, runs = {"q1": {"a": 1}}, {"bm25": {"q1": {"b": 2.0, "a": 1.0}}, "lm": {"q1": {"a": 1.0}}}
 >>> plots.means(evaluate(qrels, runs, ["RR"])).title
 'lm has the highest mean RR, 1.0000'

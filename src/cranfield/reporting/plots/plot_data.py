@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.base import Record, join_names
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError, EvaluationError
-from cranfield.evaluation import TOP, RunScores, Scores, average
+from cranfield.evaluation import JUDGED_DEPTH, RunScores, Scores, average
 from cranfield.joining import JudgedRun, join_run
 from cranfield.measures import Measure, parse_measure
 
@@ -234,7 +234,7 @@ def of_hits(run: RunScores, compute: Callable[[JudgedRun], Floats]) -> Floats:
     Scores of many files keep the first ranks only: then the run is read and joined once more.
     """
     judged = run.judged
-    if judged.depth > TOP or not (judged.retrieved > TOP).any():
+    if judged.depth > JUDGED_DEPTH or not (judged.retrieved > JUDGED_DEPTH).any():
         return compute(judged)
     sources = judged.sources
     whole = join_run(sources.qrels, sources.run, judged.joining, sources.extras)

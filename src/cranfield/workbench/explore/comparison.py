@@ -6,7 +6,7 @@ import math
 
 from cranfield.base import join_names
 from cranfield.errors import CranfieldError
-from cranfield.evaluation import TOP, Scores
+from cranfield.evaluation import JUDGED_DEPTH, Scores
 from cranfield.measures import Measure
 from cranfield.reporting import column, percent
 from cranfield.stats import PAIRED_TESTS, Comparison, PairComparison, compare
@@ -158,8 +158,8 @@ def _pair_row(pair: PairComparison, measure: Measure) -> Row:
 def _warnings(scores: Scores, result: Comparison | None, name: str, base: str) -> list[str]:
     if result is not None:
         return list(result.warnings)
-    shares = {one: scores.unjudged(TOP, one) for one in (name, base)}
-    unjudged = [f"{percent(share)} of the top {TOP} of {one}" for one, share in shares.items() if share > 0]
+    shares = {one: scores.unjudged(JUDGED_DEPTH, one) for one in (name, base)}
+    unjudged = [f"{percent(share)} of the top {JUDGED_DEPTH} of {one}" for one, share in shares.items() if share > 0]
     return [f"Not judged: {join_names(unjudged)}."] if unjudged else []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base import pluralize
-from cranfield.evaluation import TOP, Scores
+from cranfield.evaluation import JUDGED_DEPTH, Scores
 from cranfield.measures import Measure
 from cranfield.reporting import number, percent, several
 from cranfield.workbench.explore.request_context import RequestContext
@@ -28,8 +28,8 @@ def leaderboard(context: RequestContext) -> Page:
         Heading("system", "System", is_figure=False),
         *(_measure_heading(i, label, measure) for i, (label, measure) in enumerate(context.measures)),
     ]
-    if f"Judged@{TOP}" not in scores.labels:
-        headings.append(Heading("judged", f"Judged in top {TOP}"))
+    if f"Judged@{JUDGED_DEPTH}" not in scores.labels:
+        headings.append(Heading("judged", f"Judged in top {JUDGED_DEPTH}"))
     default_sort = f"{'-' if context.measure(main).more_is_better else ''}{main}"
     table = PagedTable(context.params, headings, rows, ("system",), sort=default_sort, per_page=200)
     summary = summarize(rows, main, context.measure(main), len(scores.queries))
@@ -47,12 +47,12 @@ def leaderboard(context: RequestContext) -> Page:
     drawn = drawn if drawn in dict(context.measures) else main
     place = [label for label, _ in context.measures].index(drawn)
     ends = [_ends(row["measures"][place]) for row in table.rows]
-    extra = {"context": context, "table": table, "whiskers": layout_whiskers(ends), "drawn": drawn, "top": TOP}
+    extra = {"context": context, "table": table, "whiskers": layout_whiskers(ends), "drawn": drawn, "top": JUDGED_DEPTH}
     return Page("leaderboard.html", value, "Leaderboard", extra, tag=context.tag("leaderboard"))
 
 
 def _row(scores: Scores, i: int, name: str) -> Row:
-    unjudged = scores.unjudged(TOP, name)
+    unjudged = scores.unjudged(JUDGED_DEPTH, name)
     judged = scores.runs[i].judged
     return {
         "system": name,
@@ -132,10 +132,10 @@ def _summarize_judged(rows: list[Row]) -> str:
     if not shares:
         return ""
     if min(shares) == 1:
-        return f"Every document in the top {TOP} is judged."
+        return f"Every document in the top {JUDGED_DEPTH} is judged."
     low, high = min(shares), max(shares)
     judged = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
-    return f"In the top {TOP}, {judged} of the documents are judged; the others could change the order."
+    return f"In the top {JUDGED_DEPTH}, {judged} of the documents are judged; the others could change the order."
 
 
 def _limit_notes(scores: Scores, limit: int = 12) -> list[str]:
