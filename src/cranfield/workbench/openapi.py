@@ -1,69 +1,51 @@
-"""What the API is, as an OpenAPI description: every part says what its routes take and give."""
+"""The OpenAPI description of the whole API, at /openapi.json."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from starlette.requests import Request
 from starlette.routing import Route
 
+from cranfield.workbench.accounts import ROLES, Account
+from cranfield.workbench.app_state import NavEntry, get_app_state
+from cranfield.workbench.explore import schemas as explore_schemas
+from cranfield.workbench.judge import schemas as judge_schemas
 from cranfield.workbench.pages import endpoint
+from cranfield.workbench.schemas import OBJECT, STRING, array, enum, form, get, nullable, obj, schema_of
 
-Schema = dict[str, Any]
-TEXT: Schema = {"type": "string"}
-WHOLE: Schema = {"type": "integer", "minimum": 0, "maximum": 2**31 - 1}
-NUMBER: Schema = {"type": "number"}
-FLAG: Schema = {"type": "boolean"}
-THING: Schema = {"type": "object"}
-ERRORS = {
-    400: "makes no sense",
-    401: "nobody has signed in",
-    403: "not for this role, or the token is missing",
-    404: "is not there",
-    409: "cannot be done now",
-    413: "is too long",
-    415: "is not in the form that is expected",
-    429: "too many attempts",
-    503: "the database does not answer, or an index is still being made; nothing was saved, try again",
-    507: "there is no room on the disk; nothing was saved",
-}
+ROLE = enum(*ROLES)
 
 
 def routes(can_explore: bool) -> list[Route]:
-    """The description itself."""
-
-    def description(request: Request) -> dict[str, Any]:
-        app_state = request.app.state.workbench
+    def openapi(request: Request) -> dict[str, Any]:
+        app_state = get_app_state(request)
         return describe(app_state.judging is not None, can_explore, app_state.accounts is not None)
 
-    return [endpoint("/openapi.json", description)]
+    return [endpoint("/openapi.json", openapi)]
 
 
-def describe(judges: bool, explores: bool, signs_in: bool) -> dict[str, Any]:
-    """The description of the parts that are there."""
+def describe(with_judging: bool, with_explore: bool, with_accounts: bool) -> dict[str, Any]:
+    """The description of the parts that are served."""
+    pages = obj(title=STRING, first=nullable(STRING), pages=array(schema_of(NavEntry)))
     paths: dict[str, Any] = {
-        "/api/session": get("Who is asking, and the token to send", answer=SESSION),
-        "/index.json": get("All pages, and the first of them", answer=PAGES),
+        "/api/session": get("The user, and the CSRF token", response=obj(name=STRING, role=ROLE, csrf=STRING)),
+        "/index.json": get("All pages, and the first one to open", response=pages),
     }
-    if signs_in:
-        paths |= _signing_in()
-    if judges:
-        from cranfield.workbench.judge import schemas as judge_schemas
-
+    if with_accounts:
+        paths |= _account_paths()
+    if with_judging:
         paths |= judge_schemas.paths()
-    if explores:
-        from cranfield.workbench.explore import schemas as explore_schemas
-
+    if with_explore:
         paths |= explore_schemas.paths()
     return {
         "openapi": "3.1.0",
         "info": {
             "title": "cranfield",
             "version": version("cranfield"),
-            "description": "Judging and exploring. Requests that change something send the token of /api/session as "
-            "X-CSRF-Token. Every page has a JSON twin at the same address with .json.",
+            "description": "Judging and exploring. Requests with side effects send the token of /api/session as "
+            "X-CSRF-Token. Every page is available as JSON at the same URL with .json.",
         },
         "paths": paths,
         "components": {
@@ -71,129 +53,22 @@ def describe(judges: bool, explores: bool, signs_in: bool) -> dict[str, Any]:
                 "session": {"type": "apiKey", "in": "cookie", "name": "cranfield_session"},
                 "token": {"type": "apiKey", "in": "header", "name": "X-CSRF-Token"},
             },
-            "schemas": {"Error": thing("error", error=TEXT)},
+            "schemas": {"Error": obj(error=STRING)},
         },
     }
 
 
-# Pieces of a description
-
-
-def get(
-    summary: str,
-    parameters: Mapping[str, Schema] | None = None,
-    *,
-    needed: Sequence[str] = (),
-    answer: Schema | None = None,
-    kind: str | Sequence[str] = "application/json",
-) -> dict[str, Any]:
-    """What a GET request takes and gives, in one form or in several."""
-    return {"get": _operation(summary, parameters, needed, answer, kind)}
-
-
-def post(
-    summary: str,
-    body: Schema | None = None,
-    *,
-    parameters: Mapping[str, Schema] | None = None,
-    answer: Schema | None = None,
-    takes: str = "application/json",
-) -> dict[str, Any]:
-    """What a POST request takes and gives."""
-    made = _operation(summary, parameters, (), answer, "application/json") | {
-        "security": [{"session": [], "token": []}],
-        "requestBody": {"required": True, "content": {takes: {"schema": body or THING}}},
-    }
-    return {"post": made}
-
-
-def form(summary: str, needed: Sequence[str] = (), **fields: Schema) -> dict[str, Any]:
-    """What a form sends; the answer is a page to go to."""
-    takes = "application/x-www-form-urlencoded"
-    made = post(summary, thing(*("csrf", *needed), csrf=TEXT, **fields), takes=takes)
-    answers = made["post"]["responses"]
-    answers["303"] = {"description": "done; go to this page", "headers": {"location": {"schema": TEXT}}}
-    answers["200"] = {"description": "done", "content": {"text/html": {"schema": TEXT}}}
-    for status in ERRORS:
-        answers[str(status)]["content"]["text/html"] = {"schema": TEXT}
-    return made
-
-
-def thing(*needed: str, **properties: Schema) -> Schema:
-    """An object with properties, some of which must be there."""
-    made: Schema = {"type": "object", "properties": properties}
-    return made | ({"required": list(needed)} if needed else {})
-
-
-def many(schema: Schema) -> Schema:
-    return {"type": "array", "items": schema}
-
-
-def maybe(schema: Schema) -> Schema:
-    """Something, or null."""
-    return {"anyOf": [schema, {"type": "null"}]}
-
-
-def choice(*values: str) -> Schema:
-    return {"type": "string", "enum": list(values)}
-
-
-def _operation(
-    summary: str,
-    parameters: Mapping[str, Schema] | None,
-    needed: Sequence[str],
-    answer: Schema | None,
-    kind: str | Sequence[str],
-) -> dict[str, Any]:
-    kinds = [kind] if isinstance(kind, str) else kind
-    given = [
-        {"name": name, "in": "query", "required": name in needed, "schema": schema}
-        for name, schema in (parameters or {}).items()
-    ]
-    failed = {
-        str(status): {
-            "description": text,
-            "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Error"}}},
-        }
-        for status, text in ERRORS.items()
-    }
-    # a request from another site is refused before it comes to anything, in plain text
-    failed["403"]["content"]["text/plain"] = {"schema": TEXT}  # type: ignore[index]
-    failed["421"] = {"description": "this server has another name", "content": {"text/plain": {"schema": TEXT}}}
-    done = {"description": "done", "content": {one: {"schema": answer or {}} for one in kinds}}
-    return {"summary": summary, "parameters": given, "responses": {"200": done, **failed}}
-
-
-ROLE = choice("assessor", "coordinator")
-SESSION = thing("name", "role", "csrf", name=TEXT, role=ROLE, csrf=TEXT)
-PAGES = thing(
-    "title",
-    "first",
-    "pages",
-    title=TEXT,
-    first=maybe(TEXT),
-    pages=many(thing("label", "path", "role", "group", label=TEXT, path=TEXT, role=ROLE, group=TEXT)),
-)
-ACCOUNT = thing("name", "role", "state", name=TEXT, role=ROLE, state=choice("open", "closed", "invited"))
-
-
-def _signing_in() -> dict[str, Any]:
+def _account_paths() -> dict[str, Any]:
+    changes = enum("close", "open", "uninvite", *ROLES)
     return {
-        "/sign-in": form("Sign in", ("name", "password"), name=TEXT, password=TEXT, to=TEXT),
-        "/sign-in.json": get("Where signing in leads", {"to": TEXT}, answer=thing("to", to=TEXT)),
-        "/invitation.json": get("Nothing: the secret is known to the browser only", answer=THING),
+        "/sign-in": form("Sign in", {"to": STRING}, name=STRING, password=STRING),
+        "/sign-in.json": get("Where signing in leads", {"to": STRING}, response=obj(to=STRING)),
+        "/invitation.json": get("Empty: only the browser knows the secret", response=OBJECT),
         "/sign-out": form("Sign out"),
-        "/invitation": form(
-            "Choose a password", ("secret", "password", "again"), secret=TEXT, password=TEXT, again=TEXT
-        ),
-        "/account": form("Choose another password", ("old", "password", "again"), old=TEXT, password=TEXT, again=TEXT),
-        "/account.json": get("Who has signed in", answer=thing("name", "role", name=TEXT, role=ROLE)),
-        "/people.json": get("Who has an account", answer=thing("people", people=many(ACCOUNT))),
-        "/people/invite": form("Make an invitation", ("name",), name=TEXT, role=choice("assessor", "coordinator")),
-        "/people/change": form(
-            "Close or open an account, change a role",
-            ("name", "what"),
-            name=TEXT,
-            what=choice("close", "open", "uninvite", "assessor", "coordinator"),
-        ),
+        "/invitation": form("Choose a password", secret=STRING, password=STRING, again=STRING),
+        "/account": form("Change the password", old=STRING, password=STRING, again=STRING),
+        "/account.json": get("The user", response=obj(name=STRING, role=ROLE)),
+        "/people.json": get("All accounts", response=obj(people=array(schema_of(Account)))),
+        "/people/invite": form("Create an invitation", {"role": ROLE}, name=STRING),
+        "/people/change": form("Close or open an account, change a role", name=STRING, what=changes),
     }

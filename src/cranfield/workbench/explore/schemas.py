@@ -1,145 +1,308 @@
-"""What the pages of exploring take and give, as paths of an OpenAPI description: of each the JSON twin."""
+"""The JSON versions of the pages, for the OpenAPI description."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from cranfield.stats import PAIRED_TESTS
-from cranfield.workbench.explore.responses import ANSWERS
 from cranfield.workbench.explore.table_query import MAX_ROWS
-from cranfield.workbench.explore.topics import MAX_DEPTH
-
-Schema = dict[str, Any]
-TEXT: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
-NUMBER: Schema = {"type": "integer", "minimum": 1}
-
-
-def _parameter(name: str, about: str, schema: Schema, required: bool = False) -> Schema:
-    return {"name": name, "in": "query", "description": about, "required": required, "schema": schema}
-
-
-COLLECTION = _parameter("collection", "the collection, where there are several", TEXT)
-MEASURES = _parameter(
-    "measure",
-    "measures, in place of the usual ones",
-    {"type": "array", "items": {**TEXT, "examples": ["nDCG@10", "AP"]}, "maxItems": 20},
+from cranfield.workbench.explore.topics import MAX_DEPTH, MAX_SYSTEMS
+from cranfield.workbench.judge.schemas import DOCUMENT
+from cranfield.workbench.schemas import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    STRING,
+    Schema,
+    array,
+    describe_response,
+    enum,
+    get,
+    nullable,
+    obj,
 )
-QUERY = _parameter("query", "a topic", TEXT, required=True)
-SYSTEM = _parameter("system", "a system", TEXT, required=True)
+
+STRINGS = array(STRING)
+VALUE = nullable(NUMBER)
+VALUES = array(VALUE)
+MEAN = obj(measure=STRING, mean=VALUE, low=VALUE, high=VALUE, is_best=BOOLEAN)
+PAIR = obj(
+    measure=STRING,
+    title=STRING,
+    topics=INTEGER,
+    mean=VALUE,
+    baseline_mean=VALUE,
+    difference=VALUE,
+    low=VALUE,
+    high=VALUE,
+    relative=VALUE,
+    test=STRING,
+    statistic=VALUE,
+    p=VALUE,
+    d_z=VALUE,
+    wins=INTEGER,
+    ties=INTEGER,
+    losses=INTEGER,
+)
+RANKED = obj(rank=INTEGER, doc=STRING, score=VALUE, grade=VALUE, title=STRING)
+JUDGMENT = obj(
+    query=STRING,
+    assessor=STRING,
+    kind=STRING,
+    grade=VALUE,
+    note=STRING,
+    at=STRING,
+    is_repeat=BOOLEAN,
+    adjudicated=VALUE,
+    source=STRING,
+    gold=VALUE,
+)
+STANDING = obj({"mean_change": VALUE}, measure=STRING, tau=VALUE, tau_ap=VALUE)
+PARAMETER = obj(what=STRING, may_be=STRING, default=STRING, is_required=BOOLEAN)
+PROGRESS = obj({"done": {"type": "integer"}, "of": {"type": "integer"}}, waiting=STRING)
 
 
-def _listing(prefix: str = "") -> list[Schema]:
-    return [
-        _parameter(f"{prefix}sort", "the column to sort by; with - before it, downwards", TEXT),
-        _parameter(f"{prefix}filter", "words that a row must have", TEXT),
-        _parameter(f"{prefix}page", "which page", NUMBER),
-        _parameter(f"{prefix}rows", "rows of a page", {**NUMBER, "maximum": MAX_ROWS}),
-    ]
+def _table(**row: Schema) -> dict[str, Schema]:
+    """A table that can be sorted, filtered and paged, with rows of these properties."""
+    return {
+        "rows": array(obj(**row)),
+        "total": INTEGER,
+        "matching": INTEGER,
+        "page": INTEGER,
+        "pages": INTEGER,
+        "sort": STRING,
+        "filter": STRING,
+    }
 
 
-PAGES: dict[str, tuple[str, list[Schema]]] = {
-    "/leaderboard": ("All systems with means, intervals and the share judged.", [COLLECTION, MEASURES, *_listing()]),
-    "/system": ("One system, topic by topic.", [COLLECTION, MEASURES, SYSTEM, *_listing()]),
-    "/compare": (
-        "A system against another: differences, test, effect size, wins, ties and losses.",
-        [
-            COLLECTION,
-            MEASURES,
-            _parameter("system", "the system; the best one unless named", TEXT),
-            _parameter("baseline", "what it is compared with", TEXT),
-            _parameter("test", "the test", {"type": "string", "enum": list(PAIRED_TESTS)}),
-            _parameter("by", "the measure whose topics are shown", TEXT),
-            *_listing(),
-        ],
+def _either(*schemas: Schema) -> Schema:
+    return {"anyOf": list(schemas)}
+
+
+RESPONSES: dict[str, Schema] = {
+    "/leaderboard": obj(
+        collection=STRING,
+        measures=STRINGS,
+        main=STRING,
+        topics=INTEGER,
+        summary=STRING,
+        conventions=OBJECT,
+        notes=STRINGS,
+        **_table(system=STRING, measures=array(MEAN), judged=VALUE, missing=INTEGER, rank=nullable(INTEGER)),
     ),
-    "/topics": ("All judged topics.", [COLLECTION, MEASURES, *_listing()]),
+    "/system": obj(
+        collection=STRING,
+        system=STRING,
+        measures=STRINGS,
+        main=STRING,
+        means=array(MEAN),
+        coverage=STRING,
+        **_table(query=STRING, title=STRING, values=VALUES, median=VALUE, best=VALUE, retrieved=INTEGER),
+    ),
+    "/compare": _either(
+        obj(
+            collection=STRING,
+            system=STRING,
+            baseline=STRING,
+            test=STRING,
+            measure=STRING,
+            pairs=array(PAIR),
+            claims=STRINGS,
+            warnings=STRINGS,
+            **_table(query=STRING, title=STRING, system=VALUE, baseline=VALUE, difference=VALUE, relevant=INTEGER),
+        ),
+        obj(systems=INTEGER),  # there is only one
+    ),
+    "/topics": obj(
+        collection=STRING,
+        measure=STRING,
+        systems=INTEGER,
+        **_table(
+            query=STRING,
+            title=STRING,
+            mean=VALUE,
+            low=VALUE,
+            high=VALUE,
+            best=nullable(STRING),
+            relevant=INTEGER,
+            judged=INTEGER,
+        ),
+    ),
+    "/topic": obj(
+        collection=STRING,
+        query=STRING,
+        topic=nullable(obj(title=STRING, description=STRING, narrative=STRING, subtopics=array(OBJECT))),
+        measures=STRINGS,
+        relevant_documents=INTEGER,
+        judged_documents=INTEGER,
+        grades=array(obj(grade=NUMBER, documents=INTEGER)),
+        systems=obj(**_table(system=STRING, values=VALUES, retrieved=INTEGER)),
+        depth=INTEGER,
+        rankings=array(obj(system=STRING, values=VALUES, retrieved=INTEGER, documents=array(RANKED))),
+        relevant=obj(**_table(doc=STRING, grade=NUMBER, ranks=array(nullable(INTEGER)))),
+        show=nullable(obj(doc=STRING, grade=VALUE, document=nullable(DOCUMENT))),
+    ),
+    "/explain": obj(
+        {"title": STRING, "formula": STRING},
+        measure=STRING,
+        run=STRING,
+        query=STRING,
+        columns=STRINGS,
+        rows=array(OBJECT),
+        value=VALUE,
+    ),
+    "/document": _either(
+        obj(
+            collection=STRING,
+            doc=STRING,
+            document=nullable(DOCUMENT),
+            query=nullable(STRING),
+            qrels=nullable(OBJECT),
+            judgments=array(JUDGMENT),
+            topics=obj(**_table()),
+            systems=nullable(obj(**_table(system=STRING, rank=nullable(INTEGER), score=VALUE))),
+        ),
+        obj(doc={"type": "null"}),  # none was requested
+    ),
+    "/pool": obj(
+        collection=STRING,
+        measure=STRING,
+        depth=INTEGER,
+        depths=array(INTEGER),
+        depth_is=STRING,
+        rel=NUMBER,
+        findings=STRINGS,
+        notes=STRINGS,
+        pool=obj(documents=INTEGER, judged=INTEGER, relevant=INTEGER, unjudged=INTEGER, outside=INTEGER),
+        standings=array(STANDING),
+        systems=obj(**_table(name=STRING, pooled=INTEGER, judged=INTEGER)),
+        topics=obj(**_table(query=STRING, pooled=INTEGER, judged=INTEGER)),
+    ),
+    "/measures": obj(
+        advice=array(OBJECT), **_table(name=STRING, title=STRING, family=STRING, values=STRING, better=STRING)
+    ),
+    "/measure": obj(
+        {"measure": STRING, "aliases": STRINGS, "what": STRING, "about": STRING, "better": STRING, "aggregate": STRING},
+        name=STRING,
+        title=STRING,
+        formula=STRING,
+        parameters={"type": "object", "additionalProperties": PARAMETER},
+        range=nullable(VALUES),
+    ),
+    "/efficiency": _either(
+        obj(
+            collection=STRING,
+            measure=STRING,
+            summary=STRINGS,
+            how=STRINGS,
+            indexing=STRINGS,
+            machine={"type": "object", "additionalProperties": STRING},
+            notes=STRINGS,
+            **_table(system=STRING, mean=VALUE, latency=nullable(OBJECT)),
+        ),
+        obj(rows={"type": "array", "maxItems": 0}, total={"const": 0}),  # nothing was measured
+    ),
+}
+
+NAME: Schema = {"type": "string", "minLength": 1, "maxLength": 200}
+POSITIVE: Schema = {"type": "integer", "minimum": 1}
+
+
+def _describe(description: str, schema: Schema = NAME) -> Schema:
+    return {"description": description, **schema}
+
+
+COLLECTION = {"collection": _describe("the collection, if there are several")}
+MEASURES = {
+    **COLLECTION,
+    "measure": _describe(
+        "measures; by default those of the collection",
+        {"type": "array", "items": {**NAME, "examples": ["nDCG@10", "AP"]}, "maxItems": 20},
+    ),
+}
+QUERY, SYSTEM = {"query": _describe("a topic")}, {"system": _describe("a system")}
+
+
+def _table_params(prefix: str = "") -> dict[str, Schema]:
+    return {
+        f"{prefix}sort": _describe("the column to sort by; prefix - for descending order"),
+        f"{prefix}filter": _describe("words that rows must contain"),
+        f"{prefix}page": _describe("the page", POSITIVE),
+        f"{prefix}rows": _describe("rows on a page", {**POSITIVE, "maximum": MAX_ROWS}),
+    }
+
+
+# summary, parameters, required parameters
+OPERATIONS: dict[str, tuple[str, dict[str, Schema], tuple[str, ...]]] = {
+    "/leaderboard": ("All systems with means, intervals and the share judged", MEASURES | _table_params(), ()),
+    "/system": ("One system, topic by topic", MEASURES | SYSTEM | _table_params(), ("system",)),
+    "/compare": (
+        "The comparison of two systems: differences, test, effect size, wins, ties and losses",
+        MEASURES
+        | {
+            "system": _describe("the system; by default the best one"),
+            "baseline": _describe("the system to compare it with"),
+            "test": _describe("the test", enum(*PAIRED_TESTS)),
+            "by": _describe("the measure whose topics are shown"),
+        }
+        | _table_params(),
+        (),
+    ),
+    "/topics": ("All judged topics", MEASURES | _table_params(), ()),
     "/topic": (
-        "One topic: all systems' values, rankings side by side, relevant documents.",
-        [
-            COLLECTION,
-            MEASURES,
-            QUERY,
-            _parameter("system", "rankings to show", {"type": "array", "items": TEXT, "maxItems": 6}),
-            _parameter("from", "the first rank shown", NUMBER),
-            _parameter("depth", "ranks shown", {**NUMBER, "maximum": MAX_DEPTH}),
-            _parameter("show", "a document whose text is shown", TEXT),
-            *_listing(),
-            *_listing("relevant_"),
-        ],
+        "One topic: the values of all systems, rankings side by side, relevant documents",
+        MEASURES
+        | QUERY
+        | {
+            "system": _describe("rankings to show", {"type": "array", "items": NAME, "maxItems": MAX_SYSTEMS}),
+            "from": _describe("the first rank to show", POSITIVE),
+            "depth": _describe("the number of ranks to show", {**POSITIVE, "maximum": MAX_DEPTH}),
+            "show": _describe("a document whose text is shown"),
+        }
+        | _table_params()
+        | _table_params("relevant_"),
+        ("query",),
     ),
     "/explain": (
-        "How a system's value for a topic comes about.",
-        [
-            COLLECTION,
-            QUERY,
-            SYSTEM,
-            _parameter("measure", "the measure", TEXT),
-            _parameter("top", "ranks shown", {**NUMBER, "maximum": 1000}),
-        ],
+        "The explanation of a system's value for a topic",
+        COLLECTION
+        | QUERY
+        | SYSTEM
+        | {"measure": _describe("the measure"), "top": _describe("ranks to show", {**POSITIVE, "maximum": 1000})},
+        ("query", "system"),
     ),
     "/document": (
-        "One document: its text, who retrieved it where, who judged it what.",
-        [
-            COLLECTION,
-            _parameter("doc", "the document", TEXT),
-            _parameter("query", "a topic", TEXT),
-            *_listing(),
-            *_listing("system_"),
-        ],
+        "One document: its text, its ranks, its judgments",
+        COLLECTION | {"doc": _describe("the document")} | QUERY | _table_params() | _table_params("system_"),
+        (),
     ),
     "/pool": (
-        "The pool, and what the judgments would be to a system that was not in it.",
-        [
-            COLLECTION,
-            MEASURES,
-            _parameter("depth", "of the pool; inferred unless given", {"type": "integer", "minimum": 0}),
-            _parameter("by", "the measure by which systems are left out", TEXT),
-            *_listing(),
-            *_listing("topic_"),
-        ],
+        "The pool, and how the judgments would treat a system that did not contribute to it",
+        MEASURES
+        | {
+            "depth": _describe("the depth of the pool; inferred by default", {"type": "integer", "minimum": 0}),
+            "by": _describe("the measure by which systems are left out"),
+        }
+        | _table_params()
+        | _table_params("topic_"),
+        (),
     ),
-    "/measures": ("All measures.", _listing()),
-    "/measure": ("All about one measure.", [_parameter("name", "its name", TEXT, required=True)]),
-    "/efficiency": ("What systems cost, where that was measured.", [COLLECTION, MEASURES, *_listing()]),
+    "/measures": ("All measures", _table_params(), ()),
+    "/measure": ("One measure", {"name": _describe("its name")}, ("name",)),
+    "/efficiency": ("The efficiency of the systems, if it was measured", MEASURES | _table_params(), ()),
 }
 
 
 def paths() -> dict[str, Any]:
-    """The paths, each with what it takes and how it answers."""
-    return {f"{path}.json": {"get": _operation(path, *PAGES[path])} for path in PAGES}
+    return {f"{path}.json": {"get": _operation(path)} for path in OPERATIONS}
 
 
-def _operation(path: str, about: str, parameters: list[Schema]) -> dict[str, Any]:
-    return {
-        "operationId": f"explore_{path.strip('/')}",
-        "tags": ["Explore"],
-        "summary": about,
-        "parameters": parameters,
-        "responses": {
-            "200": _answer("What the page shows.", ANSWERS[path]),
-            "202": _answer("It is being worked out; ask again.", _WAITING),
-            "304": {"description": "The same as what If-None-Match names."},
-            "400": _answer("This cannot be asked.", _ERROR),
-            "401": _answer("Sign in first.", _ERROR),
-            "403": _answer("This is for coordinators.", _ERROR),
-            "404": _answer("There is no such thing.", _ERROR),
-            "409": _answer("There is nothing to explore yet.", _ERROR),
-            "421": {"description": "This server has another name.", "content": {"text/plain": {"schema": TEXT}}},
-        },
+def _operation(path: str) -> dict[str, Any]:
+    summary, parameters, required = OPERATIONS[path]
+    operation: dict[str, Any] = get(summary, parameters, required=required, response=RESPONSES[path])["get"]
+    operation["responses"] |= {
+        "202": describe_response("still computing; ask again", PROGRESS),
+        "304": {"description": "not changed since If-None-Match"},
     }
-
-
-_ERROR: Schema = {"type": "object", "properties": {"error": {"type": "string"}}, "required": ["error"]}
-_WAITING: Schema = {
-    "type": "object",
-    "properties": {
-        "waiting": {"type": "string"},
-        "done": {"type": "integer"},
-        "of": {"type": "integer"},
-    },
-    "required": ["waiting"],
-}
-
-
-def _answer(about: str, schema: Schema) -> dict[str, Any]:
-    return {"description": about, "content": {"application/json": {"schema": schema}}}
+    return {"operationId": f"explore_{path.strip('/')}", "tags": ["Explore"], **operation}

@@ -1,284 +1,182 @@
-"""What the routes about judging take and give, for the description of the API."""
+"""The routes of judging, for the OpenAPI description."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from cranfield.annotation import AssessorProgress, Assignment, Dispute, Item, TopicProgress, WorkProgress
 from cranfield.qrels_tools import RULES, TIES
-from cranfield.workbench.openapi import FLAG, NUMBER, TEXT, THING, WHOLE, choice, form, get, many, maybe, post, thing
-
-GRADE = thing("value", "label", "definition", "key", value=NUMBER, label=TEXT, definition=TEXT, key=TEXT)
-DOCUMENT = thing("title", "text", "fields", title=TEXT, text=TEXT, fields=many(many(TEXT)), is_page=FLAG)
-ITEM = thing(
-    "query",
-    "doc",
-    "place",
-    "places",
-    "left",
-    "kind",
-    "grade",
-    "note",
-    query=TEXT,
-    doc=TEXT,
-    place=WHOLE,
-    places=WHOLE,
-    left=WHOLE,
-    kind=choice("", "judge", "cannot", "skip"),
-    grade=maybe(NUMBER),
-    note=TEXT,
-    document=maybe(DOCUMENT),
-    words=many(TEXT),
+from cranfield.workbench.judge.api import KINDS
+from cranfield.workbench.schemas import (
+    BOOLEAN,
+    INTEGER,
+    NUMBER,
+    OBJECT,
+    STRING,
+    array,
+    enum,
+    form,
+    get,
+    nullable,
+    obj,
+    post,
+    schema_of,
 )
+
+STRINGS = array(STRING)
+GRADES = array(obj(value=NUMBER, label=STRING, definition=STRING, key=STRING))
+DOCUMENT = obj(title=STRING, text=STRING, fields=array(STRINGS), is_page=BOOLEAN)
+ITEM = schema_of(Item)
+ITEM["properties"] |= {"kind": enum("", "judge", "cannot", "skip"), "document": nullable(DOCUMENT), "words": STRINGS}
 TRACE = {
     "key": {"type": "string", "minLength": 1, "maxLength": 200},
-    "shown_at": maybe(TEXT),
-    "judged_at": maybe(TEXT),
-    "active_ms": maybe(WHOLE),
-    "method": TEXT,
+    "shown_at": nullable(STRING),
+    "judged_at": nullable(STRING),
+    "active_ms": nullable(INTEGER),
+    "method": STRING,
 }
-TOPIC = thing("query", "title", "places", "left", query=TEXT, title=TEXT, places=WHOLE, left=WHOLE, skipped=WHOLE)
+TOPICS = obj(topics=array(obj({"skipped": INTEGER}, query=STRING, title=STRING, places=INTEGER, left=INTEGER)))
 FILE = {"type": "string", "format": "binary"}
-TAKEN = thing("said", said=TEXT, events=WHOLE, new=WHOLE, pairs=WHOLE, topics=WHOLE, assessors=many(TEXT))
-OPINION = thing("grade", "note", "assessor", grade=NUMBER, note=TEXT, assessor=maybe(TEXT))
-DISPUTE = thing(
-    "query",
-    "doc",
-    "opinions",
-    "adjudicated",
-    query=TEXT,
-    doc=TEXT,
-    opinions=many(OPINION),
-    adjudicated=maybe(NUMBER),
+IMPORTED = obj(
+    {"events": INTEGER, "new": INTEGER, "pairs": INTEGER, "topics": INTEGER, "assessors": STRINGS}, said=STRING
 )
-PACE = {
-    "timed": WHOLE,
-    "seconds": maybe(NUMBER),
-    "per_hour": maybe(NUMBER),
-    "hours_left": maybe(NUMBER),
-}
-ASSESSOR = thing(
-    "assessor",
-    "is_model",
-    "topics",
-    "judged",
-    "cannot",
-    "skipped",
-    "left",
-    *PACE,
-    assessor=TEXT,
-    is_model=FLAG,
-    topics=WHOLE,
-    judged=WHOLE,
-    cannot=WHOLE,
-    skipped=WHOLE,
-    left=maybe(WHOLE),
-    gold=many(WHOLE),
-    repeats=many(WHOLE),
-    last_at=maybe(TEXT),
-    **PACE,
-)
-STATE = thing(
-    "query",
-    "pairs",
-    "judged",
-    "complete",
-    "left",
-    *PACE,
-    query=TEXT,
-    pairs=WHOLE,
-    judged=WHOLE,
-    complete=WHOLE,
-    disputed=WHOLE,
-    adjudicated=WHOLE,
-    relevant=WHOLE,
-    cannot=WHOLE,
-    left=WHOLE,
-    **PACE,
-)
-WORK = thing(
-    *("assessor", "is_model", "query", "judged", "cannot", "skipped", "left"),
-    *PACE,
-    assessor=TEXT,
-    is_model=FLAG,
-    query=TEXT,
-    judged=WHOLE,
-    cannot=WHOLE,
-    skipped=WHOLE,
-    left=WHOLE,
-    **PACE,
-)
-PLAN = thing(
-    "settings",
-    "assignments",
-    "assessors",
-    "topics",
-    "has_search",
-    "notes",
-    settings=thing(
-        *("guidelines", "judgments", "overlap", "repeats", "hold", "dispute", "seed", "grades"),
-        guidelines=TEXT,
-        judgments=WHOLE,
-        overlap=NUMBER,
-        repeats=NUMBER,
-        hold=NUMBER,
-        dispute=NUMBER,
-        seed={"type": "integer"},
-        grades=many(GRADE),
-    ),
-    assignments=many(thing("assessor", "query", "seat", assessor=TEXT, query=TEXT, seat=WHOLE)),
-    assessors=many(TEXT),
-    topics=many(thing("query", "title", query=TEXT, title=TEXT)),
-    has_search=FLAG,
-    notes=many(TEXT),
-)
-EXPORT = thing(
-    "rule",
-    "judgments",
-    "unjudged",
-    "notes",
-    "problem",
-    rule=TEXT,
-    judgments=WHOLE,
-    unjudged=WHOLE,
-    notes=many(TEXT),
-    problem=TEXT,
-    topics=WHOLE,
-    assessors=many(TEXT),
-    described=TEXT,
-    disagreements=WHOLE,
+DISPUTE = schema_of(Dispute)
+EXPORT = obj(
+    {"topics": INTEGER, "assessors": STRINGS, "described": STRING, "disagreements": INTEGER},
+    rule=STRING,
+    judgments=INTEGER,
+    unjudged=INTEGER,
+    notes=STRINGS,
+    problem=STRING,
 )
 RULE = {
-    "rule": choice(*RULES),
-    "ties": choice(*TIES),
-    "primary": TEXT,
-    "assessor": many(TEXT),
-    "models": FLAG,
-    "least": WHOLE,
-    "round": FLAG,
-    "unjudged": FLAG,
+    "rule": enum(*RULES),
+    "ties": enum(*TIES),
+    "primary": STRING,
+    "assessor": STRINGS,
+    "models": BOOLEAN,
+    "least": INTEGER,
+    "round": BOOLEAN,
+    "unjudged": BOOLEAN,
 }
+SETTINGS = {"judgments": INTEGER, "overlap": NUMBER, "repeats": NUMBER, "hold": NUMBER, "dispute": NUMBER}
 OCTETS = "application/octet-stream"
 
 
 def paths() -> dict[str, Any]:
-    """The routes, those of judges first."""
-    return _judging() | _coordinating()
+    return _assessor_paths() | _coordinator_paths()
 
 
-def _judging() -> dict[str, Any]:
-    at = {"query": TEXT, "place": WHOLE}
-    item = thing("item", item=maybe(ITEM))
-    search = thing("query", "words", query=TEXT, words=TEXT, **TRACE)
-    saving = thing(
-        "kind",
-        "query",
-        "place",
-        kind=choice("judge", "cannot", "skip", "note"),
-        query=TEXT,
-        place=WHOLE,
-        doc=maybe(TEXT),  # what was looked at; where it is not the document at this place, nothing is recorded
-        grade=maybe(NUMBER),
-        note=maybe(TEXT),
-        **TRACE,
+def _assessor_paths() -> dict[str, Any]:
+    position = {"query": STRING, "place": INTEGER}
+    item = obj(item=nullable(ITEM))
+    judgment = obj(
+        # `doc` is the document that was shown: if another one is at this position, nothing is recorded
+        {"doc": nullable(STRING), "grade": nullable(NUMBER), "note": nullable(STRING), **TRACE},
+        kind=enum(*KINDS),
+        query=STRING,
+        place=INTEGER,
     )
-    found = thing("doc", "title", doc=TEXT, title=TEXT, beginning=TEXT, kind=TEXT, grade=maybe(NUMBER))
+    result = obj({"beginning": STRING, "kind": STRING, "grade": nullable(NUMBER)}, doc=STRING, title=STRING)
+    saved = obj(saved=STRING, next=nullable(ITEM), left=INTEGER)
     return {
         "/api/judging": get(
-            "Grades, keys and guidelines; who is asking, and which log. Requests about judging may say both again, as "
-            "who and log: where they are not the same any more, nothing is done (409)",
-            answer=thing("grades", "assessor", "log", grades=many(GRADE), assessor=TEXT, log=TEXT),
+            "Grades, keys and guidelines; the assessor and the log. Other requests may send both as `who` and `log`: "
+            "if they have changed, nothing is done (409)",
+            response=obj(grades=GRADES, assessor=STRING, log=STRING),
         ),
-        "/api/judging/topics": get("The topics to judge", answer=thing("topics", topics=many(TOPIC))),
-        "/api/judging/item": get("The document at a place", at, needed=["query", "place"], answer=item),
+        "/api/judging/topics": get("The topics to judge", response=TOPICS),
+        "/api/judging/item": get("The document at a position", position, required=["query", "place"], response=item),
         "/api/judging/seen": get(
-            "Places that were dealt with", {"query": TEXT}, needed=["query"], answer=thing(places=many(WHOLE))
+            "The positions handled so far",
+            {"query": STRING},
+            required=["query"],
+            response=obj(places=array(INTEGER)),
         ),
         "/api/judging/after": get(
-            "The next topic with documents left", {"query": TEXT}, needed=["query"], answer=thing(query=maybe(TEXT))
+            "The next topic with documents left to judge",
+            {"query": STRING},
+            required=["query"],
+            response=obj(query=nullable(STRING)),
         ),
         "/api/judging/ahead": get(
-            "What comes next", at, needed=["query", "place"], answer=thing("items", items=many(ITEM))
+            "The next documents", position, required=["query", "place"], response=obj(items=array(ITEM))
         ),
-        "/api/judging/own": get("What you have done", answer=thing("items", items=many(ITEM))),
-        "/api/judging/next": post("The next document, held for you", thing(query=maybe(TEXT)), answer=item),
+        "/api/judging/own": get("The actions of this assessor", response=obj(items=array(ITEM))),
+        "/api/judging/next": post("Reserve the next document", obj({"query": nullable(STRING)}), response=item),
         "/api/judging/save": post(
-            "Record a judgment; on disk when the answer comes",
-            saving,
-            answer=thing("saved", "next", "left", saved=TEXT, next=maybe(ITEM), left=WHOLE),
+            "Record a judgment; it is on disk when the response is sent", judgment, response=saved
         ),
         "/api/judging/undo": post(
-            "Take back what you did last; if `undoes` says what that is, nothing else",
-            thing(undoes=maybe(TEXT), **TRACE),
-            answer=item,
+            "Undo the last action; with `undoes`, only if it has this key",
+            obj({"undoes": nullable(STRING), **TRACE}),
+            response=item,
         ),
-        "/api/judging/search": post("Look for more", search, answer=thing("found", found=many(found))),
+        "/api/judging/search": post(
+            "Search for more documents", obj(TRACE, query=STRING, words=STRING), response=obj(found=array(result))
+        ),
         "/api/judging/found": post(
-            "Take up what was found",
-            thing("query", "doc", "words", query=TEXT, doc=TEXT, words=TEXT, **TRACE),
-            answer=item,
+            "Open a document found by searching", obj(TRACE, query=STRING, doc=STRING, words=STRING), response=item
         ),
-        "/judge.json": get("The topics to judge", answer=thing("topics", topics=many(TOPIC))),
+        "/judge.json": get("The topics to judge", response=TOPICS),
         "/judge/document": get(
-            "A document as a page, with nothing in it that acts", at, needed=["query", "place"], kind="text/html"
+            "A document as sanitized HTML", position, required=["query", "place"], media_types=["text/html"]
         ),
     }
 
 
-def _coordinating() -> dict[str, Any]:
-    progress = thing(
-        *("pairs", "judged", "complete", "to_adjudicate", "assessors", "topics", "work", "agreement", "notes"),
-        pairs=WHOLE,
-        judged=WHOLE,
-        complete=WHOLE,
-        to_adjudicate=WHOLE,
-        assessors=many(ASSESSOR),
-        topics=many(STATE),
-        work=many(WORK),
-        agreement=THING,
-        notes=many(TEXT),
+def _coordinator_paths() -> dict[str, Any]:
+    progress = obj(
+        pairs=INTEGER,
+        judged=INTEGER,
+        complete=INTEGER,
+        to_adjudicate=INTEGER,
+        assessors=array(schema_of(AssessorProgress)),
+        topics=array(schema_of(TopicProgress)),
+        work=array(schema_of(WorkProgress)),
+        agreement=OBJECT,
+        notes=STRINGS,
     )
-    queue = {"names": FLAG, "settled": FLAG, "query": TEXT, "doc": TEXT}
-    decision = thing("query", "doc", "grade", query=TEXT, doc=TEXT, grade=NUMBER, note=maybe(TEXT), **TRACE)
-    imported = {"assessor": TEXT, "format": TEXT, "model": FLAG, "decisions": FLAG}
-    disputed = thing(
-        *("disputes", "here", "grades"),
-        disputes=many(DISPUTE),
-        here=maybe(thing("dispute", "topic", "document", dispute=DISPUTE, topic=THING, document=maybe(DOCUMENT))),
-        grades=many(GRADE),
+    plan = obj(
+        settings=obj(guidelines=STRING, seed={"type": "integer"}, grades=GRADES, **SETTINGS),
+        assignments=array(schema_of(Assignment)),
+        assessors=STRINGS,
+        topics=array(obj(query=STRING, title=STRING)),
+        has_search=BOOLEAN,
+        notes=STRINGS,
     )
+    here = obj(dispute=DISPUTE, topic=OBJECT, document=nullable(DOCUMENT))
+    queue = obj(disputes=array(DISPUTE), here=nullable(here), grades=GRADES)
+    decision = obj({"note": nullable(STRING), **TRACE}, query=STRING, doc=STRING, grade=NUMBER)
+    imports = {"assessor": STRING, "format": STRING, "model": BOOLEAN, "decisions": BOOLEAN}
     return {
-        "/progress.json": get(
-            "How far judging is and how fast it goes, by assessor, by topic and by both, and agreement", answer=progress
+        "/progress.json": get("Progress and pace by assessor, by topic and by both; agreement", response=progress),
+        "/plan.json": get("Settings and assignments", response=plan),
+        "/plan/settings": form("Change the settings", {"guidelines": STRING, **SETTINGS}),
+        "/plan/deal": form("Distribute all topics", names=STRING),
+        "/plan/give": form("Assign a topic", {"seat": INTEGER}, query=STRING, assessor=STRING),
+        "/plan/take": form("Unassign a topic", query=STRING, assessor=STRING),
+        "/adjudicate.json": get(
+            "Disputes", {"names": BOOLEAN, "settled": BOOLEAN, "query": STRING, "doc": STRING}, response=queue
         ),
-        "/plan.json": get("Who judges what, and how", answer=PLAN),
-        "/plan/settings": form(
-            "Change how judging is organised",
-            guidelines=TEXT,
-            judgments=WHOLE,
-            overlap=NUMBER,
-            repeats=NUMBER,
-            hold=NUMBER,
-            dispute=NUMBER,
-        ),
-        "/plan/deal": form("Deal all topics", ("names",), names=TEXT),
-        "/plan/give": form("Give a topic", ("query", "assessor"), query=TEXT, assessor=TEXT, seat=WHOLE),
-        "/plan/take": form("Take a topic back", ("query", "assessor"), query=TEXT, assessor=TEXT),
-        "/adjudicate.json": get("Disagreements", queue, answer=disputed),
-        "/adjudicate": form("Decide", ("query", "doc", "grade"), query=TEXT, doc=TEXT, grade=NUMBER, note=TEXT),
-        "/adjudicate/undo": form("Take a decision back"),
-        "/api/adjudication": post("Decide what a pair's grade is", decision, answer=thing("saved", saved=TEXT)),
-        "/api/adjudication/undo": post("Take a decision back", thing(**TRACE), answer=thing(undone=maybe(THING))),
-        "/export.json": get("What a rule makes of the judgments", RULE, answer=EXPORT),
+        "/adjudicate": form("Decide", {"note": STRING}, query=STRING, doc=STRING, grade=NUMBER),
+        "/adjudicate/undo": form("Undo the last decision"),
+        "/api/adjudication": post("Set the final grade of a pair", decision, response=obj(saved=STRING)),
+        "/api/adjudication/undo": post("Undo the last decision", obj(TRACE), response=obj(undone=nullable(OBJECT))),
+        "/export.json": get("A summary of the qrels by a rule", RULE, response=EXPORT),
         "/api/judgments/qrels": get(
-            "Qrels by a rule", RULE | {"format": choice("trec", "sampled")}, kind="text/plain", answer=TEXT
+            "Qrels by a rule",
+            RULE | {"format": enum("trec", "sampled")},
+            response=STRING,
+            media_types=["text/plain"],
         ),
         "/api/judgments/history": get(
-            "Every act; those with gold pairs and repeats if asked for",
-            {"format": choice("jsonl", "csv"), "all_events": FLAG},
-            kind=("application/x-ndjson", "text/csv"),
-            answer=TEXT,
+            "All events; gold pairs and repeats on request",
+            {"format": enum("jsonl", "csv"), "all_events": BOOLEAN},
+            response=STRING,
+            media_types=["application/x-ndjson", "text/csv"],
         ),
-        "/api/judgments/import": post("Take up judgments", FILE, parameters=imported, takes=OCTETS, answer=TAKEN),
-        "/api/judgments/pool": post("Take up a pool", FILE, takes=OCTETS, answer=TAKEN),
-        "/api/judgments/topics": post("Take up topics", FILE, takes=OCTETS, answer=TAKEN),
+        "/api/judgments/import": post("Import judgments", FILE, parameters=imports, takes=OCTETS, response=IMPORTED),
+        "/api/judgments/pool": post("Import a pool", FILE, takes=OCTETS, response=IMPORTED),
+        "/api/judgments/topics": post("Import topics", FILE, takes=OCTETS, response=IMPORTED),
     }

@@ -1,5 +1,5 @@
 "use strict";
-// The digit of a grade decides, u takes the last decision back.
+// The key of a grade decides, u undoes the last decision.
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
   const button = document.querySelector(`button[data-key="${CSS.escape(event.key)}"]`);

@@ -1,8 +1,8 @@
 "use strict";
-/* What all pages share. Everything works without it, but for what says otherwise. */
+/* Shared by all pages. Pages work without it unless they say otherwise. */
 
-// Tables that sort: <table data-sort>; a cell may say what it sorts by, data-value.
-const sorted = new Map();  // by the id of a table: the column, and which way
+// Sortable tables: <table data-sort>; data-value of a cell is its sort key.
+const sorted = new Map();  // table id -> [column, isDown]
 
 function makeSortable(table) {
   const heads = [...table.tHead.rows[table.tHead.rows.length - 1].cells];
@@ -37,7 +37,7 @@ function sortRows(table, column, sign) {
   for (const body of table.tBodies) {
     const rows = [...body.rows].map((row) => [key(row), row]);
     rows.sort(([a], [b]) => {
-      if (a === null || b === null) return (a === null) - (b === null);  // what is missing stays at the end
+      if (a === null || b === null) return (a === null) - (b === null);  // missing values stay at the end
       if (typeof a === "number" && typeof b === "number") return sign * (a - b);
       return sign * String(a).localeCompare(String(b), "en", {numeric: true});
     });
@@ -45,7 +45,7 @@ function sortRows(table, column, sign) {
   }
 }
 
-// Rows that are filtered: <input type="search" data-filter="id of a table">
+// Filters: <input type="search" data-filter="id of a table">
 for (const input of document.querySelectorAll("input[data-filter]")) {
   const table = document.getElementById(input.dataset.filter);
   input.addEventListener("input", () => {
@@ -56,7 +56,7 @@ for (const input of document.querySelectorAll("input[data-filter]")) {
   });
 }
 
-// Forms that ask first: <form data-confirm="Really?">; those that are sent as soon as something is chosen: data-auto
+// Forms with a confirmation: <form data-confirm="Really?">; forms that are submitted on every change: data-auto
 for (const form of document.querySelectorAll("form[data-confirm]")) {
   form.addEventListener("submit", (event) => { if (!window.confirm(form.dataset.confirm)) event.preventDefault(); });
 }
@@ -64,7 +64,7 @@ for (const form of document.querySelectorAll("form[data-auto]")) {
   form.addEventListener("change", () => form.requestSubmit());
 }
 
-// Parts that are kept up to date: <div id=… data-live="10"> is fetched again every so many seconds while it is in sight.
+// Live parts: <div id=… data-live="10"> is fetched every 10 seconds while the page is visible.
 const live = [...document.querySelectorAll("[data-live]")];
 if (live.length) {
   const every = Math.min(...live.map((part) => Number(part.dataset.live))) * 1000;
@@ -86,6 +86,6 @@ if (live.length) {
         const table = document.getElementById(head.closest("table").id);
         if (table) table.tHead.rows[table.tHead.rows.length - 1].cells[head.cellIndex].querySelector("button")?.focus();
       }
-    } catch { /* no connection: the next time */ }
+    } catch { /* no connection: try again next time */ }
   }, every);
 }

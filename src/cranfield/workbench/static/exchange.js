@@ -1,5 +1,5 @@
 "use strict";
-// A file goes to the server as it is.
+// Files are sent to the server unchanged.
 const form = document.getElementById("import");
 const said = document.getElementById("said");
 const what = document.getElementById("what");
@@ -24,7 +24,7 @@ form.addEventListener("submit", async (event) => {
     said.textContent = answer.ok ? `${file.name}: ${found.said}` : found.error;
     said.className = answer.ok ? "note" : "note wrong";
   } catch {
-    said.textContent = "No connection to the server; nothing is known to be imported. To import a file twice does no harm.";
+    said.textContent = "No connection to the server: the file may not have been imported. Importing a file twice does no harm.";
     said.className = "note wrong";
   }
 });

@@ -1,5 +1,5 @@
 "use strict";
-// The secret of an invitation stands behind #, where no server and no other site sees it; it goes into the form and out of the address.
+// The secret of an invitation follows # in the URL, where servers and other sites do not see it. Move it into the form.
 const secret = document.getElementById("secret");
 const given = location.hash.slice(1) || sessionStorage.getItem("invitation") || "";
 if (given) {

@@ -1,16 +1,16 @@
 "use strict";
-/* Judging over the network. What a judge does is kept in this browser until the server has it on disk: a lost connection,
-   a closed tab or a server that is started anew lose nothing, and the key of each act keeps it from being counted twice. */
+/* Judging over the network. Actions are stored in this browser until the server has them on disk: a lost connection, a
+   closed tab or a restarted server loses nothing, and the key of each action prevents it from being counted twice. */
 (async () => {
   const {make} = startJudging;
   const root = document.getElementById("root");
   const meta = (name) => document.querySelector(`meta[name="${name}"]`).content;
   let token = meta("csrf");
-  const PATIENCE = 20000;  // ms to wait for an answer
-  const FIRST_TRY = 1500;  // ms until what could not be sent is tried again; twice as long each time, up to
-  const LAST_TRY = 20000;
+  const TIMEOUT = 20000;  // ms to wait for a response
+  const FIRST_RETRY = 1500;  // ms until the first retry; doubled each time, up to
+  const MAX_RETRY = 20000;
 
-  const FINAL = [400, 404, 409, 413, 422];  // what is refused with these would be refused again
+  const FINAL = [400, 404, 409, 413, 422];  // statuses that a retry would not change
 
   class Offline extends Error {
     constructor() { super("No connection to the server."); }
@@ -18,24 +18,24 @@
   class Refused extends Error {
     constructor(status, message) { super(message); this.status = status; }
   }
-  class Elsewhere extends Error {}  // somebody else is signed in now, or another log is served
+  class Elsewhere extends Error {}  // another user is signed in now, or another log is served
 
-  async function fetched(path, body) {
+  async function fetchJson(path, body) {
     const given = body === undefined ? {} : {method: "POST", body: JSON.stringify(body), headers: {"content-type": "application/json", "x-csrf-token": token}};
     let answer;
     try {
-      answer = await fetch(path, {...given, signal: AbortSignal.timeout(PATIENCE)});
+      answer = await fetch(path, {...given, signal: AbortSignal.timeout(TIMEOUT)});
       if (answer.status >= 502 && answer.status <= 504) throw new Offline();
       const found = await answer.json();
       if (answer.ok) return found;
-      throw new Refused(answer.status, answer.status === 401 ? "You are signed out. Sign in in another tab: nothing is lost." : found.error);
+      throw new Refused(answer.status, answer.status === 401 ? "You are signed out. Sign in again in another tab; nothing is lost." : found.error);
     } catch (error) {
       if (error instanceof Refused) throw error;
-      throw new Offline();  // nothing came, or only a part of it
+      throw new Offline();  // no response, or only a part of it
     }
   }
 
-  // Ids may have bytes that are no UTF-8; they come as single surrogates, and go back as those bytes.
+  // Ids may contain bytes that are not UTF-8: they arrive as lone surrogates and are sent back as those bytes.
   function encodeId(text) {
     return [...text].map((char) => {
       const code = char.codePointAt(0);
@@ -43,43 +43,43 @@
     }).join("");
   }
 
-  const about = await fetched("/api/judging").catch((error) => { root.replaceChildren(make("p", {class: "opening"}, error.message)); throw error; });
-  // Whatever is asked and said tells for whom and about which log: a session may change in another tab, and another
-  // workspace be served at the same address.
-  const seat = {log: about.log, who: about.assessor};
-  const named = (path) => `${path}${path.includes("?") ? "&" : "?"}log=${encodeId(seat.log)}&who=${encodeId(seat.who)}`;
+  const about = await fetchJson("/api/judging").catch((error) => { root.replaceChildren(make("p", {class: "opening"}, error.message)); throw error; });
+  // Every request names the assessor and the log: another tab may change the session, and another workspace may be
+  // served at the same address.
+  const identity = {log: about.log, who: about.assessor};
+  const named = (path) => `${path}${path.includes("?") ? "&" : "?"}log=${encodeId(identity.log)}&who=${encodeId(identity.who)}`;
   const where = (query, place) => named(`?query=${encodeId(query)}&place=${place || 0}`);
 
   async function ask(path, body) {
-    const asked = () => (body === undefined ? fetched(`/api/judging${path}`) : fetched(`/api/judging${path}`, {...body, ...seat}));
+    const asked = () => (body === undefined ? fetchJson(`/api/judging${path}`) : fetchJson(`/api/judging${path}`, {...body, ...identity}));
     try {
       return await asked();
     } catch (error) {
       if (error.status !== 403 || body === undefined) throw error;
-      token = (await fetched("/api/session")).csrf;  // it may be out of date
+      token = (await fetchJson("/api/session")).csrf;  // it may have expired
       return asked();
     }
   }
 
-  // What was done and is not yet confirmed
+  // Actions that are not confirmed yet
 
-  const acts = keepActs(seat.log, seat.who);
-  const outcomes = new Map();  // by the name of an act: what it was answered
+  const acts = keepActs(identity.log, identity.who);
+  const outcomes = new Map();  // responses, by the name of the action
   let sending = Promise.resolve();
 
-  // Send everything that waits, oldest first. What fails for now stays, with all that is behind it; what is refused for
-  // good is kept apart, for the judge to see, and the others go on.
+  // Send all waiting actions, oldest first. After a temporary failure they keep waiting; an action that is refused for
+  // good is set aside for the assessor to see, and the others continue.
   function flush() {
     const run = async () => {
       for (const {name} of acts.waiting()) {
         const act = acts.take(name);
-        if (act === null) continue;  // another tab was quicker
+        if (act === null) continue;  // another tab was faster
         try {
           outcomes.set(name, {answer: await ask(act.path, act.body)});
           acts.drop(name);
         } catch (error) {
           if (!FINAL.includes(error.status)) throw error;
-          await checkSeat();
+          await checkIdentity();
           acts.refuse(name, error.message);
           outcomes.set(name, {error});
         }
@@ -89,14 +89,14 @@
     return sending;
   }
 
-  // Whether this page still speaks to its log for its judge. If not, what was refused may be sent another time.
-  async function checkSeat() {
-    const now = await fetched("/api/judging");
-    if (now.log !== seat.log) throw new Elsewhere("Another log of judgments is served here now than that of this page.");
-    if (now.assessor !== seat.who) throw new Elsewhere(`${now.assessor} is signed in here now, and this page is of ${seat.who}.`);
+  // Check that the server still has the assessor and the log of this page. If not, refused actions may be sent later.
+  async function checkIdentity() {
+    const now = await fetchJson("/api/judging");
+    if (now.log !== identity.log) throw new Elsewhere("The server now has another judgment log than this page.");
+    if (now.assessor !== identity.who) throw new Elsewhere(`${now.assessor} is signed in now, but this page belongs to ${identity.who}.`);
   }
 
-  // What waits and was not taken back, in its order
+  // Waiting actions that were not undone, in order
   function undoable() {
     const all = acts.waiting();
     const undone = new Set(all.map(({body}) => body.undoes));
@@ -104,7 +104,7 @@
   }
   const isSame = (one, other) => one && other && one.query === other.query && one.place === other.place;
 
-  let pause = FIRST_TRY;
+  let pause = FIRST_RETRY;
   let timer = null;
   let screen = null;
   let isBegun = false;
@@ -114,14 +114,14 @@
   function lost(error) {
     isLost = true;
     const n = acts.waiting().length;
-    const waits = n === 1 ? " 1 act waits" : ` ${n} acts wait`;
-    screen.say(`${error.message}${n ? `${waits} in this browser and will be sent as soon as it works again.` : ""}`, true);
+    const waits = n === 1 ? " 1 action is" : ` ${n} actions are`;
+    screen.say(`${error.message}${n ? `${waits} stored in this browser and will be sent when the connection is back.` : ""}`, true);
     if (error instanceof Elsewhere && !isElsewhere && !root.querySelector("dialog[open]")) {
       isElsewhere = true;
       screen.dialog("This page is out of date",
         make("p", {}, error.message),
-        make("p", {}, `${n ? "What you did last was not recorded: it is kept in this browser" : "Nothing was recorded. What you do here is kept in this browser"}, and sent to the log of this page for ${seat.who} as soon as that is possible.`),
-      ).querySelector(".row").prepend(make("button", {type: "button", class: "act", onclick: () => location.reload()}, "Load the page again"));
+        make("p", {}, `${n ? "Your last action was not recorded. It is stored in this browser" : "Nothing was recorded. Your actions are stored in this browser"} and sent to the log of this page for ${identity.who} as soon as possible.`),
+      ).querySelector(".row").prepend(make("button", {type: "button", class: "act", onclick: () => location.reload()}, "Reload the page"));
     }
     tell();
     clearTimeout(timer);
@@ -129,7 +129,7 @@
   }
   function calm() {
     isLost = isElsewhere = false;
-    pause = FIRST_TRY;
+    pause = FIRST_RETRY;
     clearTimeout(timer);
     tell();
   }
@@ -139,7 +139,7 @@
       await flush();
       if (!isBegun) await begin();
     } catch (error) {
-      pause = Math.min(pause * 2, LAST_TRY);
+      pause = Math.min(pause * 2, MAX_RETRY);
       lost(error);
       return;
     }
@@ -147,13 +147,13 @@
     calm();
     await screen.open(here ? here.query : null, true);
     const refused = acts.refused().length - before;
-    if (refused > 0) screen.say(`Sent: ${n - refused}. Refused, and kept under "Not sent": ${refused}.`, true);
-    else screen.say(`It works again; everything is saved${n ? ` (${n})` : ""}.`);
+    if (refused > 0) screen.say(`Sent: ${n - refused}. Refused, see "Not sent": ${refused}.`, true);
+    else screen.say(`Connected again; everything is saved${n ? ` (${n})` : ""}.`);
   }
-  window.addEventListener("online", () => { if (isLost) { pause = FIRST_TRY; retry(); } });
+  window.addEventListener("online", () => { if (isLost) { pause = FIRST_RETRY; retry(); } });
   window.addEventListener("beforeunload", (event) => { if (acts.isLoose()) { event.preventDefault(); event.returnValue = ""; } });
 
-  // What comes next is fetched ahead, so that one can go on for a while without a connection
+  // The next documents are fetched in advance, to continue for a while without a connection
 
   let here = null;
   let next = [];
@@ -168,16 +168,16 @@
       try {
         const {items} = await ask(`/ahead${where(item.query, item.place)}`);
         if (here === item) next = items;
-      } catch { /* then there is nothing to go on with */ }
+      } catch { /* then there is nothing to continue with */ }
     }, 100);
     return item;
   }
   const titleOf = (act) => [here, ...past].find((one) => isSame(one, act))?.document?.title || "";
 
-  // Say something to the server: what it answers, null if another tab got the answer, or what `otherwise` makes of a
-  // failure, after which it waits.
+  // Send an action: the response, null if another tab got it, or the result of `otherwise` after a failure, when the
+  // action waits.
   async function send(path, act, otherwise) {
-    const name = acts.add(path, {...act, ...seat}, titleOf(act));
+    const name = acts.add(path, {...act, ...identity}, titleOf(act));
     let failed = null;
     try { await flush(); } catch (error) { failed = error; }
     const outcome = outcomes.get(name) || acts.take(name) || {answer: null};
@@ -234,7 +234,7 @@
     },
   };
 
-  // What was not sent is not lost: it can be seen, saved as a file that can be imported, and given up
+  // Unsent actions are not lost: they can be viewed, saved as a file for import, and discarded
 
   function tell() {
     const button = root.querySelector('[data-more="unsent"]');
@@ -242,9 +242,9 @@
     button.textContent = `Not sent: ${n}`;
     button.hidden = !n;
   }
-  function described({path, body, title}) {
+  function describe({path, body, title}) {
     const grade = about.grades.find(({value}) => value === body.grade);
-    const what = {judge: grade ? `${grade.key} ${grade.label}` : `grade ${body.grade}`, cannot: "cannot be judged", skip: "put off", note: `note "${body.note}"`}[body.kind];
+    const what = {judge: grade ? `${grade.key} ${grade.label}` : `grade ${body.grade}`, cannot: "cannot be judged", skip: "skipped", note: `note "${body.note}"`}[body.kind];
     return path === "/undo" ? "Undo" : `Topic ${body.query}, ${title || body.doc}: ${what}`;
   }
   function eventOf({path, body}) {
@@ -262,35 +262,35 @@
     const logs = [...new Set(others.map(({log}) => log))];
     const parts = [
       ["", [...acts.refused(), ...acts.waiting()], {grades: about.grades}],
-      ...logs.map((log) => ["Of another log, which was served at this address before:", others.filter((act) => act.log === log), {}]),
+      ...logs.map((log) => ["For another log, which was served at this address before:", others.filter((act) => act.log === log), {}]),
     ].filter(([, list]) => list.length);
-    const giveUp = (act) => {
-      if (!window.confirm(`Give this up for good? ${described(act)}`)) return;
+    const discard = (act) => {
+      if (!window.confirm(`Discard this for good? ${describe(act)}`)) return;
       acts.drop(act.name);
       tell();
       showUnsent();
     };
     screen.dialog("Not sent",
-      make("p", {}, parts.length ? "This is kept in this browser only. Saved as a file, it can be imported by whoever coordinates judging." : "Everything was sent, or was given up."),
+      make("p", {}, parts.length ? "These actions are stored in this browser only. Save them as a file for the coordinator to import." : "Everything was sent or discarded."),
       ...parts.map(([heading, list, head]) => {
         const whole = list.filter(({path, body}) => path !== "/undo" || body.undoes);
         return make("section", {},
           heading ? make("p", {}, heading) : null,
           make("ul", {}, list.map((act) => make("li", {},
-            make("div", {}, described(act), make("p", {class: "quiet"}, act.error || (act.log === seat.log ? "waits, and is tried again" : "waits for its log"))),
-            make("button", {type: "button", class: "plain", onclick: () => giveUp(act)}, "Give up")))),
-          whole.length < list.length ? make("p", {class: "quiet"}, "What was undone before is not in the file.") : null,
+            make("div", {}, describe(act), make("p", {class: "quiet"}, act.error || (act.log === identity.log ? "waiting to be sent" : "waiting for its log"))),
+            make("button", {type: "button", class: "plain", onclick: () => discard(act)}, "Discard")))),
+          whole.length < list.length ? make("p", {class: "quiet"}, "Actions that were undone are not in the file.") : null,
           make("div", {class: "row"}, make("button", {type: "button", class: "act", disabled: !whole.length, onclick: () => saveFile(whole, head)}, "Save as a file")));
       }));
   }
 
-  // Looking for more
+  // Search for more documents
 
   function openSearch({item, grades, show, say, dialog, alone, trace}) {
     if (!item) return;
     const words = make("input", {type: "search", "aria-label": "Words to search for", size: "30", autocomplete: "off", maxlength: "500"});
     const list = make("ul", {});
-    const told = make("p", {class: "quiet", role: "status"});
+    const status = make("p", {class: "quiet", role: "status"});
     const state = (one) => {
       const grade = grades.find(({value}) => value === one.grade);
       return {judge: grade ? `you gave it ${grade.key}` : "", cannot: "you could not judge it", skip: "you skipped it"}[one.kind] || "";
@@ -298,16 +298,16 @@
     async function run(event) {
       event.preventDefault();
       if (!words.value.trim()) return;
-      told.textContent = "Searching …";
+      status.textContent = "Searching …";
       try {
         const {found} = await ask("/search", {query: item.query, words: words.value.trim(), ...trace()});
-        told.textContent = found.length ? "" : "Nothing was found.";
+        status.textContent = found.length ? "" : "No documents found.";
         list.replaceChildren(...found.map((one) => make("li", {},
           make("div", {},
             make("button", {type: "button", class: "plain", onclick: () => take(one.doc)}, make("bdi", {}, one.title || one.doc)),
             make("p", {class: "quiet", dir: "auto"}, one.beginning)),
           make("span", {class: "quiet"}, state(one)))));
-      } catch (error) { told.textContent = error.message; }
+      } catch (error) { status.textContent = error.message; }
     }
     function take(doc) {
       box.close();
@@ -318,15 +318,15 @@
       });
     }
     const box = dialog("Search for more documents",
-      make("p", {class: "quiet"}, "What you search for is recorded. A document that you open can be judged at once."),
-      make("form", {class: "find", onsubmit: run}, words, make("button", {class: "act"}, "Search")), told, list);
+      make("p", {class: "quiet"}, "Your searches are recorded. You can judge a document as soon as you open it."),
+      make("form", {class: "find", onsubmit: run}, words, make("button", {class: "act"}, "Search")), status, list);
     words.focus();
   }
 
   const actions = [...about.actions];
   actions.splice(actions.findIndex(({name}) => name === "guidelines"), 0,
     ...(about.search ? [{name: "search", keys: ["e"], label: "Search", about: "search for more documents of this topic"}] : []),
-    {name: "page", keys: ["p"], label: "As page", about: "show a document that is a page as a page, or as text"});
+    {name: "page", keys: ["p"], label: "As page", about: "show a web page as a page, or as text"});
   const more = [{name: "unsent", label: "", act: showUnsent}, {label: meta("role") === "coordinator" ? "Workbench" : "Account", act: () => { location.href = meta("role") === "coordinator" ? "/progress" : "/account"; }}];
 
   screen = startJudging(root, store, {
@@ -339,7 +339,7 @@
       await screen.begin(query);
     } catch (error) {
       if (query === null || !FINAL.includes(error.status)) throw error;
-      await screen.begin();  // there is no such topic, and there are others
+      await screen.begin();  // no such topic: open another one
       screen.say(error.message, true);
     }
     isBegun = true;

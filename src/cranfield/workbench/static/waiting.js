@@ -1,19 +1,19 @@
 "use strict";
-/* What a judge did and the server has not confirmed, kept in this browser. Each act has a name of its own, so that two tabs
-   never overwrite each other; it tells the log and the judge, so that nothing goes to another log or is said for somebody else.
+/* Actions that the server has not confirmed, stored in this browser. Each action has its own name, so tabs never overwrite
+   each other. The name contains the log and the assessor, so nothing goes to another log or counts for someone else.
 
    keepActs(log, assessor) -> {
-     add(path, body, title) -> the name of an act that waits from now on
-     waiting(), refused()   -> acts of this log and judge in their order, [{name, log, path, body, title, error}]
-     elsewhere()            -> acts of this judge that belong to other logs
-     take(name)             -> one act, or null
-     refuse(name, error)    -> it is kept, and not sent again
+     add(path, body, title) -> the name of a new waiting action
+     waiting(), refused()   -> actions of this log and assessor, in order, [{name, log, path, body, title, error}]
+     elsewhere()            -> actions of this assessor for other logs
+     take(name)             -> one action, or null
+     refuse(name, error)    keeps an action without sending it again
      drop(name)
-     isLoose()              -> whether some would be lost with this tab
+     isLoose()              -> whether some would be lost if this tab closes
    } */
 const keepActs = (log, assessor) => {
   const ROOT = "cranfield-act:";
-  const loose = new Map();  // where this browser keeps nothing
+  const loose = new Map();  // if this browser has no storage
   let last = 0;
 
   function names() {

@@ -1,6 +1,6 @@
 "use strict";
-/* Sorting, filtering and turning pages without loading the whole page anew. Without this script the same links and
-   forms do the same; the address holds the state either way, and Back goes back. */
+/* Sorting, filtering and paging without reloading the whole page. The same links and forms work without this script: the
+   URL has the state either way, and Back works. */
 
 const place = document.getElementById("content");
 const said = document.getElementById("said");
@@ -40,7 +40,7 @@ async function go(url, how) {
   if (how === "push") history.pushState(null, "", came);
   if (how === "replace") history.replaceState(null, "", came);
   here = came.pathname + came.search;
-  comeBack();
+  scheduleReload();
   const counted = place.querySelector("[data-said]");
   if (counted) said.textContent = counted.textContent;
   const part = came.hash && document.getElementById(came.hash.slice(1));
@@ -57,7 +57,7 @@ place.addEventListener("click", (event) => {
   if (!link || !link.href || event.defaultPrevented || event.button || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
   const target = new URL(typeof link.href === "string" ? link.href : link.href.baseVal, location.href);
   if (target.origin !== location.origin || target.pathname !== location.pathname) return;
-  if (target.pathname + target.search === here) return;  // a part of this page
+  if (target.pathname + target.search === here) return;  // a fragment of this page
   event.preventDefault();
   go(target, "push");
 });
@@ -83,12 +83,12 @@ place.addEventListener("input", (event) => {
   soon = setTimeout(() => go(asked(form), "replace"), 200);
 });
 
-/* What is still being worked out comes by itself */
-function comeBack() {
+/* Pages with pending results reload themselves */
+function scheduleReload() {
   clearTimeout(again);
   if (place.querySelector("[data-unfinished]")) again = setTimeout(() => go(location.href, "replace"), 1000);
 }
-comeBack();
+scheduleReload();
 
 window.addEventListener("popstate", () => {
   if (location.pathname + location.search !== here) go(location.href, "");
