@@ -1,4 +1,4 @@
-"""Clients that ask the workbench, servers that serve it, and browsers that show it."""
+"""Workspaces, applications, clients and servers for the tests of the workbench."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ PAIRS = {"1": [f"d{i}" for i in range(6)], "2": ["d6", "d7", "d8"]}
 
 
 def client_of(app: Any, **given: Any) -> TestClient:
-    """A client of an application, as a browser on this machine would be."""
+    """A client of an application, like a browser on this machine."""
     return TestClient(app, base_url=HOST, **given)
 
 
 def with_token(client: TestClient) -> TestClient:
-    """A client that sends the token, as our pages do."""
+    """A client that sends the CSRF token, as our pages do."""
     client.headers["x-csrf-token"] = client.get("/api/session").json()["csrf"]
     return client
 
@@ -103,7 +103,7 @@ def service(folder: Path) -> Iterator[JudgingService]:
 
 @pytest.fixture
 def alone(folder: Path, service: JudgingService) -> TestClient:
-    """Somebody alone on this machine."""
+    """A client of the local user."""
     return with_token(
         client_of(make_app(open_workspace(folder), judging=service, local_user="ada", with_explore=False))
     )
@@ -123,7 +123,7 @@ def app(folder: Path, service: JudgingService, accounts: Accounts) -> Any:
 
 
 def signed_in(app: Any, name: str) -> TestClient:
-    """A client that has signed in, by the page."""
+    """A client that has signed in with the form."""
     client = client_of(app)
     sign_in(client, name)
     return with_token(client)
@@ -140,7 +140,7 @@ def token_in(html: str) -> str:
 
 
 def judge_all(client: TestClient, grade: float = 1) -> list[str]:
-    """Give every document the same grade; the documents in the order in which they came."""
+    """Give every document the same grade; returns the documents in the order in which they were shown."""
     seen = []
     item = client.post("/api/judging/next", json={}).json()["item"]
     while item is not None:
@@ -156,7 +156,7 @@ def judge_all(client: TestClient, grade: float = 1) -> list[str]:
 
 @contextmanager
 def serving(app: Any) -> Iterator[str]:
-    """Serve an application in a thread; its address."""
+    """Serve an application in a thread; yields its URL."""
     import uvicorn
 
     with socket.socket() as listener:

@@ -1,4 +1,4 @@
-"""A judge is told neither rank, score or run of a document, nor what others think: in HTML, in JSON, in headers."""
+"""Assessors see no ranks, scores, runs or judgments of others: not in HTML, JSON or headers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ada(tmp_path: Path) -> Any:
 
 
 def everything(client: Any) -> list[tuple[str, Any]]:
-    """Every answer that a judge can get, asked for in many ways."""
+    """Every response that an assessor can get, requested in many ways."""
     answers = []
     item = client.post("/api/judging/next", json={}).json()["item"]
     at = {"query": item["query"], "place": item["place"]}

@@ -1,4 +1,4 @@
-"""In a real browser: people judge by keyboard and by touch, disagree, are adjudicated, lose the connection."""
+"""Judging in a real browser: by keyboard and by touch, with disputes, adjudication and lost connections."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def progress(page: Any) -> str:
 
 
 def press(page: Any, key: str) -> None:
-    """Press a key, and wait until another document is there."""
+    """Press a key, and wait for another document."""
     before = progress(page)
     page.keyboard.press(key)
     page.wait_for_function("before => document.getElementById('progress').textContent !== before", arg=before)
@@ -63,7 +63,7 @@ def opened(page: Any, address: str) -> None:
 
 
 def fetched_ahead(page: Any) -> None:
-    """Wait until what comes after the document on the screen is there, so that one can go on without a connection."""
+    """Wait until the next documents are loaded, to continue without a connection."""
     asked = f"&place={re.findall('[0-9]+', progress(page))[0]}&"
     while not any("/api/judging/ahead?" in url and asked in url for url in page.answered):
         page.wait_for_timeout(20)
@@ -188,7 +188,7 @@ GRADES = [
 
 
 def tree_of(page: Any) -> list[tuple[str, str]]:
-    """Roles and names as a screen reader gets them from the browser itself."""
+    """Roles and names as the browser gives them to screen readers."""
     session = page.context.new_cdp_session(page)
     nodes = session.send("Accessibility.getFullAXTree")["nodes"]
     session.detach()
@@ -329,7 +329,7 @@ MENDING = [
 
 @contextmanager
 def on_a_screen(chromium: Any, tmp_path: Path, width: int, height: int, **given: Any) -> Iterator[Any]:
-    """A document of usual length on the judging page, on a screen of some size; of phones, if it is a small one."""
+    """A document of usual length on the judging page, on a screen of some size; small ones are phones."""
     service = open_service(make_folder(tmp_path / "w", pairs={"1": ["LA010189-0001"]}, documents=TYRES, topics=MENDING))
     is_phone = min(width, height) < 500
     size = {"viewport": {"width": width, "height": height}, "has_touch": is_phone, "is_mobile": is_phone}
@@ -455,7 +455,7 @@ def test_two_assessors_overlap_disagree_are_adjudicated_and_exported(chromium: A
             for name in ("ada", "grace"):
                 cora.goto(f"{address}/people")
                 cora.fill('input[name="name"]', name)
-                cora.click("text=Make a link")
+                cora.click("text=Create link")
                 links[name] = cora.locator("input.link").input_value()
         grades = {"ada": {"d0": "0", "d1": "1", "d2": "2"}, "grace": {"d0": "3", "d1": "1", "d2": "2"}}
         for name, link in links.items():
@@ -530,7 +530,7 @@ def test_a_lost_connection_loses_nothing_and_doubles_nothing(chromium: Any, fold
         page.context.set_offline(True)
         press(page, "2")
         press(page, "3")
-        assert "2 acts wait" in page.locator(".said").inner_text()
+        assert "2 actions are stored" in page.locator(".said").inner_text()
         assert len(events(service)) == 1
         page.context.set_offline(False)
         page.wait_for_function("() => document.querySelector('.said').textContent.includes('everything is saved')")
@@ -563,7 +563,7 @@ def test_what_waits_is_sent_when_the_page_is_opened_again(chromium: Any, folder:
         opened(page, address)
         page.route("**/api/judging/**", lambda route: route.abort())
         page.keyboard.press("3")
-        page.wait_for_function("() => document.querySelector('.said').textContent.includes('1 act waits')")
+        page.wait_for_function("() => document.querySelector('.said').textContent.includes('1 action is stored')")
         page.unroute_all()
         page.wait_for_timeout(1000)  # what a page keeps reaches the browser, whom the next one asks, a moment later
         page.reload()  # as after the browser was closed

@@ -1,4 +1,4 @@
-"""In a real browser: what is judged is what is on the screen, and goes to its own log, for its own judge, or waits."""
+"""In a real browser: judgments are of the document on the screen, and go to the right log and assessor, or wait."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MANY = [{"id": f"d{i}", "title": f"Title {i}", "text": f"Text {i} about tyres."}
 
 
 class Switch:
-    """One address at which one application is served after the other."""
+    """One URL at which one application after the other is served."""
 
     def __init__(self, app: Any) -> None:
         self.app = app
@@ -39,12 +39,12 @@ def shown_doc(page: Any) -> str:
 
 
 def said(page: Any, text: str) -> None:
-    """Wait until something is said."""
+    """Wait for a message."""
     page.wait_for_function("text => document.querySelector('.said')?.textContent.includes(text)", arg=text)
 
 
 def judge_offline(page: Any, keys: str) -> list[tuple[str, float]]:
-    """Judge without a connection; documents and grades as the judge saw them."""
+    """Judge without a connection; returns the documents and grades as shown."""
     fetched_ahead(page)
     page.context.set_offline(True)
     meant = []
@@ -216,12 +216,12 @@ def test_somebody_else_who_signs_in_judges_nothing_in_this_tab(chromium: Any, fo
                 break
             page.keyboard.press("3")
             page.wait_for_selector("dialog[open]")
-            assert "grace is signed in here now, and this page is of ada" in page.locator("dialog").inner_text()
+            assert "grace is signed in now, but this page belongs to ada" in page.locator("dialog").inner_text()
             page.keyboard.press("2")  # behind a dialog nothing is judged
             page.keyboard.press("Escape")
             assert shown_doc(page) == doc and "not saved yet" in page.locator(".mine").inner_text()
             page.keyboard.press("b")  # and nothing of grace's is shown here
-            said(page, "This page is of somebody else: grace is signed in")
+            said(page, "This page belongs to another user: grace is signed in")
             assert [who for who, _, _ in judged(service)] == ["ada"]
             opened(other, address)
             assert other.locator('[data-more="unsent"]').is_hidden()  # what waits for ada is nothing for grace
@@ -253,8 +253,8 @@ def test_what_waits_goes_to_no_other_log(chromium: Any, tmp_path: Path) -> None:
         switch.app = second
         page.context.set_offline(False)
         page.wait_for_selector("dialog[open]")  # in the tab of the first log
-        assert "Another log of judgments is served here now" in page.locator("dialog").inner_text()
-        page.click("text=Load the page again")
+        assert "The server now has another judgment log" in page.locator("dialog").inner_text()
+        page.click("text=Reload the page")
         page.wait_for_function("() => document.querySelector('#document h1')?.textContent.startsWith('B ')")
         press(page, "0")
         assert [doc for _, doc, _ in judged(rooms[1])] == [f"b{room_place(rooms[1], 1)}"]
@@ -294,7 +294,7 @@ def test_a_beginning_that_fails_is_tried_again_and_nobody_is_told_that_nothing_i
         page.goto(f"{address}/judge")
         said(page, "No connection" if status == 503 else "The disk is full")
         assert page.locator("#document h1").count() == 0
-        said(page, "It works again")
+        said(page, "Connected again")
         assert shown_doc(page) == f"d{room_place(service, 1)}" and progress(page) == "Document 1 of 6, 6 left"
         page.wrong.clear()
 
@@ -328,7 +328,7 @@ def test_what_is_refused_for_now_waits_and_is_sent_without_a_key(
         with page.expect_response(SAVE):  # what is said of a 503 has been said before
             page.context.set_offline(False)
         said(page, "No connection" if status == 503 else "The disk is full")
-        assert "3 acts wait" in page.locator(".said").inner_text() and judged(service) == []
+        assert "3 actions are stored" in page.locator(".said").inner_text() and judged(service) == []
         assert page.locator('[data-more="unsent"]').inner_text() == "Not sent: 3"
         page.unroute(SAVE)
         page.clock.fast_forward(20_000)
@@ -348,7 +348,7 @@ def test_a_document_whose_grade_is_not_saved_stays_and_the_last_word_counts(
         for key in "12":
             page.keyboard.press(key)
             page.wait_for_selector(f'button[data-grade="{key}"][aria-pressed="true"]')
-        assert progress(page) == before and "1 act waits" in page.locator(".said").inner_text()
+        assert progress(page) == before and "1 action is stored" in page.locator(".said").inner_text()
         assert "You gave it 2, Relevant. It waits in this browser" in page.locator(".mine").inner_text()
         page.unroute(SAVE)
         said(page, "everything is saved (1)")
@@ -365,7 +365,7 @@ def test_what_is_refused_for_good_is_kept_in_sight_and_holds_up_nothing(
         meant = judge_offline(page, "123")
         page.route(SAVE, lambda route: route.fulfill(**GONE), times=1)
         page.context.set_offline(False)
-        said(page, 'Sent: 2. Refused, and kept under "Not sent": 1.')
+        said(page, 'Sent: 2. Refused, see "Not sent": 1.')
         assert [(doc, grade) for _, doc, grade in judged(service)] == meant[1:]
         page.reload()
         page.wait_for_selector("#document h1")
@@ -379,8 +379,8 @@ def test_what_is_refused_for_good_is_kept_in_sight_and_holds_up_nothing(
         rows = [json.loads(line) for line in (tmp_path / "file.jsonl").read_text().splitlines()]
         assert [(row["assessor"], row["doc"], row["grade"]) for row in rows[1:]] == [("ada", *meant[0])]
         page.on("dialog", lambda asked: asked.accept())
-        page.click("text=Give up")
-        page.wait_for_selector("text=Everything was sent, or was given up.")
+        page.click("text=Discard")
+        page.wait_for_selector("text=Everything was sent or discarded.")
         assert page.locator('[data-more="unsent"]').is_hidden()
         assert page.evaluate("localStorage.length") == 0
         page.wrong.clear()
@@ -409,7 +409,7 @@ def test_an_undo_takes_back_what_it_was_meant_for_and_nothing_else(chromium: Any
         assert shown_doc(page) == doc
         page.route(SAVE, lambda route: route.fulfill(**GONE), times=1)
         page.context.set_offline(False)
-        said(page, 'kept under "Not sent": 2')
+        said(page, 'see "Not sent": 2')
         page.wrong.clear()
     assert [event.kind for event in service.log.events()] == ["judge"]  # the first one stands
 
@@ -436,7 +436,7 @@ def test_a_note_goes_to_the_document_it_was_written_for(chromium: Any, folder: P
         doc = shown_doc(page)
         page.route(SAVE, lambda route: route.fulfill(**FULL))
         page.keyboard.press("1")
-        said(page, "1 act waits")
+        said(page, "1 action is stored")
         page.keyboard.press("n")
         page.keyboard.type("about this one")
         page.unroute(SAVE)

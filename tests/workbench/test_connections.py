@@ -1,4 +1,4 @@
-"""The connections of a server: bounded, never left in a transaction, made anew when PostgreSQL was."""
+"""The connection pool: bounded, never left in a transaction, renewed when PostgreSQL restarts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from tests.workbench.conftest import client_of, open_service, serving, with_toke
 def log_of(
     place: str, size: int = 3, overflow: int = 2, timeout: float = TIMEOUT
 ) -> Iterator[tuple[JudgmentLog, set[Any]]]:
-    """A log with a pool, and the connections that are open."""
+    """A log with a connection pool, and its open connections."""
     database = open_database(place)
     connect, is_open = database.connect, set()
 
@@ -189,7 +189,7 @@ def test_a_page_keeps_what_the_database_could_not_take(chromium: Any, folder: Pa
 
         service.log.write = away
         page.keyboard.press("2")
-        page.wait_for_function("() => document.querySelector('.said').textContent.includes('1 act waits')")
+        page.wait_for_function("() => document.querySelector('.said').textContent.includes('1 action is stored')")
         service.log.write = write
         page.wait_for_function("() => document.querySelector('.said').textContent.includes('everything is saved')")
     assert [event.grade for event in service.log.events()] == [2]
@@ -202,7 +202,7 @@ def test_a_page_keeps_what_the_database_could_not_take(chromium: Any, folder: Pa
 
 @pytest.fixture
 def restarted(postgres: str) -> tuple[str, Any]:
-    """The URL of a server, and what starts it anew."""
+    """The URL of a server, and a function that restarts it."""
     import psycopg
 
     with psycopg.connect(postgres) as at:
@@ -277,7 +277,7 @@ def test_an_idle_server_does_not_notice_that_postgresql_was_started_anew(restart
 
 
 def trying(work: Any) -> Any:
-    """What a page does: the same again, until the database answers."""
+    """Retry, as the page does, until the database answers."""
     found: list[Any] = []
 
     def has_answered() -> bool:

@@ -1,4 +1,4 @@
-"""Progress, plan, adjudication, and what goes in and out."""
+"""Progress, plan, adjudication, imports and exports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A server that is killed under load, and a disk that is full: nothing confirmed is lost, nothing is doubled."""
+"""A server killed under load, and a full disk: nothing confirmed is lost or duplicated."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ JUDGES = 4
 
 
 class Server:
-    """`cranfield serve` in a process of its own, which can be killed and started again."""
+    """`cranfield serve` in its own process, which can be killed and restarted."""
 
     def __init__(self, folder: Path, log: str, limit: int | None = None) -> None:
         with socket.socket() as free:
@@ -81,7 +81,7 @@ class Server:
 
 
 class QuickServer(Server):
-    """The same, but for the first time with everything imported before it begins."""
+    """The same, with everything imported before the first start."""
 
     def __init__(self, folder: Path, log: str) -> None:
         super().__init__(folder, log)
@@ -96,7 +96,7 @@ class QuickServer(Server):
         self._child: int | None = None
 
     def restart(self) -> None:
-        """Begin again after a kill."""
+        """Restart after a kill."""
         self._out.unlink(missing_ok=True)
         self._child = self._forks.start(SERVING, self._out, *self._call)
         wait_until(
@@ -121,7 +121,7 @@ SERVING = "import sys; from cranfield.cli import commands; commands(sys.argv[1:]
 
 
 class Judge:
-    """An assessor who judges by HTTP, as the page does: what has no answer is sent again, with the same key."""
+    """An assessor who judges by HTTP as the page does: unanswered requests are sent again with the same key."""
 
     def __init__(self, port: int, name: str, cookie: str, token: str, seed: int) -> None:
         self.name, self._port, self._rng = name, port, random.Random(seed)
@@ -208,7 +208,7 @@ def test_a_server_killed_under_load_loses_nothing_and_doubles_nothing(
 
 
 def kill_and_check(folder: Path, log: str, group: int) -> int:
-    """Kill a server again and again while it is asked, then check its log: how many acts were confirmed."""
+    """Kill a server repeatedly under load, then check its log; returns how many actions were confirmed."""
     server = QuickServer(folder, log)
     judges = judges_at(server, log)
     with server:
@@ -240,7 +240,7 @@ def kill_under_load(server: QuickServer, judges: list[Judge], seed: int) -> None
 
 
 def check(log: JudgmentLog, judges: list[Judge]) -> int:
-    """See that all is there that was confirmed, once, and nothing else; how much it is."""
+    """Check that all confirmed actions are recorded once, and nothing else; returns how many."""
     by_key = {event.key: event for event in log.events()}
     assert len(by_key) == sum(1 for _ in log.events())
     confirmed = [(judge.name, *one) for judge in judges for one in judge.confirmed]
@@ -305,7 +305,7 @@ def test_a_full_disk_is_told_and_what_was_confirmed_is_kept(folder: Path) -> Non
 
 
 def fill(service: Any) -> None:
-    """Use up all that is free in the pages of a database that cannot grow."""
+    """Use up all free space in the pages of a database that cannot grow."""
     desk, place = service.desk("ada"), service.desk("ada").next("1").place
     for size in (15_000, 2_000, 200, 1):
         with pytest.raises(DatabaseFull):

@@ -1,4 +1,4 @@
-"""Texts of documents, kept on disk."""
+"""Texts of documents, stored on disk."""
 
 from __future__ import annotations
 

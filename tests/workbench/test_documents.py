@@ -1,4 +1,4 @@
-"""Documents as judges see them: whatever they hold, nobody waits for them."""
+"""Documents as assessors see them: whatever they contain, nobody waits for them."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_what_is_too_much_is_shown_as_text_with_a_sentence(markup: str) -> None:
 
 
 def test_nobody_waits_while_a_document_is_looked_at(tmp_path: Any, monkeypatch: Any) -> None:
-    """Sanitising is done in a thread: the server answers others meanwhile."""
+    """Documents are sanitized in a thread: the server answers others meanwhile."""
     import httpx
 
     folder = make_folder(tmp_path / "w", pairs={"1": ["page"]})

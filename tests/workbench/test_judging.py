@@ -1,4 +1,4 @@
-"""Judging by JSON, as the page does it: order, undo, skip, notes, searching, growing pools."""
+"""The API of the judging page: order, undo, skip, notes, search, adaptive pools."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The description of the API: complete, and true of whatever is sent and answered."""
+"""The OpenAPI description is complete, and matches every request and response."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ LAST = ("/sign-out", "/people/change", "/account", "/sign-in", "/invitation")
 
 @pytest.fixture(scope="module")
 def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """All of it: runs to explore, documents to judge, on which ada and grace disagree, and accounts."""
+    """The whole workbench: runs to explore, documents that ada and grace judged differently, and accounts."""
     folder = lay_out(tmp_path_factory.mktemp("bench"))
     docs = [f"b{number:03}" for number in range(1, 31)]
     rows = [{"pool": {"documents": 60}}, *({"query": query, "doc": doc} for query in "12" for doc in docs)]
@@ -62,7 +62,7 @@ def description(cora: Any) -> Any:
 
 
 def check(description: Any, path: str, method: str, answer: Any) -> None:
-    """See that an answer is one that the description has: its status, its type, and all of its body."""
+    """Check that the description has a response: its status, its type and its whole body."""
     validator = pytest.importorskip("jsonschema_rs")
     described = description["paths"][path][method]["responses"]
     where = (method, path, answer.status_code, answer.text[:300])
@@ -95,7 +95,7 @@ def test_every_route_is_described(bench: Any, description: Any) -> None:
 
 
 def asked_for(place: int) -> dict[str, list[tuple[str, int]]]:
-    """What is asked of every route that is read, and how it is answered."""
+    """GET requests to every route, and their statuses."""
     at = f"?query=1&place={place}"
     return {
         "/api/session": [("", 200)],
@@ -162,7 +162,7 @@ def test_what_nobody_and_what_a_judge_may_not_read_is_answered_as_described(benc
 
 
 def told(item: dict[str, Any]) -> dict[str, list[tuple[Any, int]]]:
-    """What is sent to every route that changes something, and how it is answered; forms are lists."""
+    """POST requests to every route, and their statuses; forms are lists."""
     act = {"kind": "judge", "query": item["query"], "place": item["place"]}
     found = {"query": "1", "doc": "b003", "words": "tyre"}
     decided = {"query": "1", "doc": item["doc"], "grade": 2}
@@ -254,7 +254,7 @@ def test_nothing_that_is_sent_is_a_mistake_of_ours(bench: Any, description: Any)
 
 
 def attempts(operation: Any, mode: Any, client: Any, description: Any) -> None:
-    """Send what the description allows, or what it does not, and see that what comes back is described."""
+    """Send what the description allows or forbids, and check that the response is described."""
 
     @seed(1)
     @settings(max_examples=100 if SOAK else 8, database=None, phases=[Phase.generate])

@@ -1,4 +1,4 @@
-"""Pages and their twins, errors, addresses, caching."""
+"""Pages as HTML and JSON, errors, URLs, caching."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What keeps others out: hosts, origins, tokens, headers, roles, and what a document may not do."""
+"""Security: hosts, origins, CSRF tokens, headers, roles, and hostile documents."""
 
 from __future__ import annotations
 

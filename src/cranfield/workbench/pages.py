@@ -190,7 +190,7 @@ def environment() -> jinja2.Environment:
     )
     templates.globals |= {"static_url": static_url, "build_url": build_url}
     templates.filters |= {
-        "shown": shown,
+        "printable": shown,
         "number": format_number,
         "count": format_count,
         "percent": format_percent,

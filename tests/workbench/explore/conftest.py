@@ -1,4 +1,4 @@
-"""A small workspace of the built-in example, and clients that explore it."""
+"""A small workspace of the bundled example, and clients that explore it."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def lay_out(folder: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A workspace whose runs are there."""
+    """A workspace with runs."""
     return lay_out(tmp_path_factory.mktemp("bicycles"))
 
 
 @pytest.fixture(scope="session")
 def client(place: Path) -> Iterator[Any]:
-    """Whoever is alone on this machine, exploring."""
+    """A client of the local user, who explores."""
     from cranfield.experiment.workspace import open_workspace
     from cranfield.workbench import make_app
     from tests.workbench.conftest import client_of

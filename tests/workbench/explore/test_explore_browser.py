@@ -1,4 +1,4 @@
-"""Exploring in a real browser: pages are drawn without a complaint, tables sort and filter, Back goes back."""
+"""Exploring in a real browser: no errors in the console, tables sort and filter, Back works."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 @pytest.fixture
 def page(chromium: Any, server: str) -> Iterator[Any]:
-    """A tab that fails the test if anything is complained about."""
+    """A tab that fails the test if the console reports anything."""
     context = chromium.new_context(viewport={"width": 1200, "height": 900}, base_url=server)
     tab = context.new_page()
     yield watched(tab)

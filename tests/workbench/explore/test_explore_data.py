@@ -1,4 +1,4 @@
-"""What exploring keeps on disk: scores, rankings, and the work that makes them."""
+"""Cached scores and rankings, and the jobs that compute them."""
 
 from __future__ import annotations
 

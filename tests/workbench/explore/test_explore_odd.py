@@ -1,4 +1,4 @@
-"""Hostile ids, odd addresses, addresses made up by a machine: never a script, never a file, never a 500."""
+"""Hostile ids, odd URLs and random URLs: never a script, never a file, never a 500."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOPIC = "<script>alert(2)</script> {{ 7*7 }} </textarea>"
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """A workspace in which everything that can have a name has a bad one."""
+    """A workspace in which all names are hostile."""
     place = tmp_path_factory.mktemp("hostile")
 
     def write(name: str, lines: list[str]) -> None:
@@ -61,7 +61,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 class _Elements(HTMLParser):
-    """The elements of a page, as a browser would make them."""
+    """The elements of a page, as a browser parses them."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -250,7 +250,7 @@ def test_schemathesis_finds_no_mistake_in_the_description(client: Any) -> None:
 
 
 def _attempts(operation: Any, client: Any) -> int:
-    """Ask for what the description allows, and see that the answer is one that it names; how often."""
+    """Send requests that the description allows, and check that it names the responses; returns how many."""
     declared, seen = operation.definition.raw["responses"], []
 
     @examples(12)

@@ -1,4 +1,4 @@
-"""Every page and its JSON twin: the numbers are those of the library, and links lead to what figures are made of."""
+"""Every page and its JSON: the numbers are those of the library, and links lead to where numbers come from."""
 
 from __future__ import annotations
 
@@ -476,7 +476,7 @@ def test_judgments_and_runs_are_explored_without_a_workspace() -> None:
         assert {row["system"] for row in found["rows"]} == {"bm25.run", "lm.run"}
         for address in ("/compare", "/topics", "/topic?query=1", "/pool", "/efficiency", "/document?doc=b003"):
             assert client.get(address).status_code == 200, address
-        assert "no text of it here" in client.get("/topic?query=1&show=b003").text
+        assert "text is not available" in client.get("/topic?query=1&show=b003").text
 
 
 def test_one_system_and_one_topic_have_defined_pages(tmp_path: Path) -> None:
@@ -553,7 +553,7 @@ def test_grades_in_a_file_are_told_apart_from_judgments_in_a_log(tmp_path: Path)
 
 
 def words(page: str) -> str:
-    """What a page says, without its tags."""
+    """The text of a page, without its tags."""
     return " ".join(unescape(re.sub(r"<[^>]*>", " ", page)).split())
 
 
