@@ -546,7 +546,7 @@ def test_grades_in_a_file_are_told_apart_from_judgments_in_a_log(tmp_path: Path)
         found = client.get("/document.json?doc=b003&query=1").json()["qrels"]
     topics = sum("b003" in docs for docs in read_qrels(EXAMPLE / "qrels.txt").to_dict().values())
     assert found == {"file": "qrels.txt", "grade": 3.0, "topics": topics}
-    assert "Graded 3 for topic 1 in qrels.txt. There is no log that tells by whom." in words(without_log)
+    assert "Graded 3 for topic 1 in qrels.txt. No judgment log says by whom." in words(without_log)
     assert "Graded 3 for topic 1 in qrels.txt. Nobody has judged it in this workspace’s log." in words(judged)
     assert f"Not graded for topic 5 in qrels.txt, but for {topics} other topics." in words(not_judged)
     assert f"Graded for {topics} topics in qrels.txt, which are listed below." in words(everywhere)
