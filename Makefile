@@ -1,9 +1,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
+LOWEST := .venv-lowest/bin
 BUILD := pyproject.toml setup.py $(wildcard src/core/*.[ch])
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
-.PHONY: demo test test-all check docs bench soak fuzz clean
+.PHONY: demo test test-all test-lowest check docs bench soak fuzz clean
 
 demo: .venv/.run
 	@$(BIN)/cranfield demo -o build/demo
@@ -15,6 +16,10 @@ test: .venv/.test
 # everything, as CI runs it
 test-all: .venv/.all
 	@$(PYTEST) --junitxml build/test-all.xml
+
+# the fast tests with the lowest versions that pyproject.toml allows, in an environment of their own
+test-lowest: .venv-lowest/.test
+	@$(PYTEST:$(BIN)/%=$(LOWEST)/%) -m fast
 
 check: .venv/.check
 	@$(BIN)/ruff format --check --quiet .
@@ -45,7 +50,7 @@ fuzz: .venv/.run
 	@$(BIN)/python fuzz/run.py --seconds $(FUZZ_SECONDS)
 
 clean:
-	rm -rf .venv site build src/*.egg-info
+	rm -rf .venv .venv-lowest site build src/*.egg-info
 
 # each installs what it needs and no more
 .venv/.run: EXTRAS := lab,plots,web
@@ -56,4 +61,11 @@ clean:
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	@$(BIN)/python -m pip --disable-pip-version-check install --editable '.[$(EXTRAS)]'
 	@$(BIN)/python -m compileall -q src/cranfield
+	@touch $@
+
+.venv-lowest/.test: $(BUILD)
+	@test -x $(LOWEST)/python || $(PYTHON) -m venv .venv-lowest
+	@$(LOWEST)/python -m pip --disable-pip-version-check install uv
+	@$(LOWEST)/uv pip install --python $(LOWEST)/python --resolution lowest-direct --editable '.[test]'
+	@$(LOWEST)/python -m compileall -q src/cranfield
 	@touch $@

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 NOT_SOURCE = shutil.ignore_patterns("__pycache__", "*.egg-info", "*.so", "*.pyd")
 
-pytest.importorskip("build")
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -28,7 +28,8 @@ _MAGIC = {
     "zstd": re.compile(rb"\x28\xb5\x2f\xfd"),
 }
 _LONGEST_MAGIC = 10
-_DECOMPRESSORS = ("zlib", "_lzma", "zstandard")  # the modules whose errors tell of damaged data
+# the modules whose errors tell of damaged data; zstd is zstandard before 0.25
+_DECOMPRESSORS = ("zlib", "_lzma", "zstandard", "zstd")
 _SUFFIX = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd", ".z": "compress"}
 PathLike = str | os.PathLike[str]
 
