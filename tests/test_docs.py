@@ -107,6 +107,7 @@ def matches(actual: str, shown: str) -> bool:
     return re.fullmatch(pattern.replace("…", ".*"), actual) is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES_RUN)
 def test_commands_of_the_docs_print_what_they_show(page: Path, example: Path) -> None:
     if needs_spark(page):
@@ -131,6 +132,7 @@ def run_commands(block: Block, page: Path) -> None:
             assert matches(done.stdout, command.output), f"{where}\nwhere the page has\n{command.output}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES_RUN)
 def test_python_of_the_docs_prints_what_it_shows(page: Path, example: Path) -> None:
     if needs_spark(page):
@@ -257,6 +259,7 @@ def test_every_command_is_listed_with_its_options(site: dict[Path, Links]) -> No
         assert [opt for opt in options if opt not in text] == []
 
 
+@pytest.mark.docs
 def test_formulas_are_made_outside_code_only() -> None:
     pytest.importorskip("mkdocs")
     pytest.importorskip("latex2mathml")

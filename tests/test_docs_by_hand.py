@@ -97,6 +97,7 @@ def needs(command: ByHand) -> Any:
     return pytest.mark.postgres if "postgresql:" in command.call else ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", [pytest.param(command, marks=needs(command), id=str(command)) for command in MARKED]
 )

@@ -67,6 +67,7 @@ def killed(forks: Forks, out: Path, place: str, seed: int) -> list[list[str]]:
     return [line.split() for line in whole.decode().splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.soak("crashes")
 @pytest.mark.parametrize("database", DATABASES)
 def test_nothing_confirmed_is_lost_and_nothing_is_doubled(

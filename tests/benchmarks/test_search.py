@@ -25,6 +25,7 @@ def test_few_words_are_common() -> None:
     assert counts[0] / counts[9] == pytest.approx(10, rel=0.3) and counts[0] / counts[99] == pytest.approx(100, rel=0.5)
 
 
+@pytest.mark.slow
 def test_every_tool_finds_the_same_scores() -> None:
     pytest.importorskip("bm25s")
     texts = make_texts(documents=3000, queries=30, vocabulary=6000)

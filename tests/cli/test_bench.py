@@ -29,6 +29,7 @@ def topics(tmp_path: Path) -> Path:
     return tmp_path / "few.tsv"
 
 
+@pytest.mark.slow
 def test_latency_throughput_and_indexing_are_told_with_the_machine(
     cranfield: Cranfield, index: Path, example: Path
 ) -> None:
@@ -215,6 +216,7 @@ def test_an_engine_nobody_knows_is_said_with_those_that_there_are(cranfield: Cra
     assert failed.code == 2 and "give sqlite alone" in failed.err and not Path("mine.db").exists()
 
 
+@pytest.mark.slow
 def test_dense_is_measured_with_vectors_and_told_what_it_lacks_without(
     cranfield: Cranfield, index: Path, topics: Path, tmp_path: Path
 ) -> None:

@@ -34,6 +34,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, subprocess.Com
     return here / "cranfield-demo", done
 
 
+@pytest.mark.slow
 def test_it_ends_with_three_sentences_and_the_address_of_the_report(
     made: tuple[Path, subprocess.CompletedProcess[str]],
 ) -> None:
@@ -61,6 +62,7 @@ def test_it_ends_with_three_sentences_and_the_address_of_the_report(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_it_leaves_a_whole_experiment_behind(made: tuple[Path, subprocess.CompletedProcess[str]]) -> None:
     folder = made[0]
     workspace = parse_workspace((folder / "cranfield.toml").read_text())
@@ -87,6 +89,7 @@ def test_it_leaves_a_whole_experiment_behind(made: tuple[Path, subprocess.Comple
     assert counts == (223, 30, 1653)
 
 
+@pytest.mark.slow
 def test_a_second_time_it_says_the_same_and_makes_nothing(
     made: tuple[Path, subprocess.CompletedProcess[str]], cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -159,6 +162,7 @@ def test_where_nothing_can_be_written_it_goes_where_temporary_files_go(
 # What is missing
 
 
+@pytest.mark.slow
 def test_without_extras_the_rest_goes_on(cranfield: Cranfield, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     hidden = tmp_path / "hidden"
     hidden.mkdir()

@@ -195,6 +195,7 @@ def forty_topics() -> dict[str, dict[str, float]]:
     return {f"t{i}": {f"word{i}-{j}": 10.0 - j for j in range(10)} for i in range(40)}
 
 
+@pytest.mark.slow
 def test_answers_are_kept_as_they_come_so_that_a_full_disk_loses_none_that_fitted(folder: Path) -> None:
     everything = forty_topics()
     asked: list[str] = []
@@ -302,6 +303,7 @@ def test_an_id_with_white_space_goes_into_a_format_that_can_hold_it(cranfield: C
     assert found.code == 0 and package.read_run("r.csv").to_dict()["1"] == {"a b": 2.0, "c": 1.0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["tantivy", "sqlite", "embedded"])
 def test_a_disk_that_fills_is_said_and_the_old_index_stays(engine: str, folder: Path) -> None:
     if engine != "sqlite":

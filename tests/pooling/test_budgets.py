@@ -41,6 +41,7 @@ def test_every_strategy_has_as_many_judgments_as_the_depth_pool_and_ends_with_th
         assert compute_gain_curve.points[-1] == found.curves[0].points[-1]
 
 
+@pytest.mark.slow
 def test_points_are_evaluations_of_what_a_replay_asks_for(shared_data: Path) -> None:
     qrels = read_qrels(shared_data / "dl19/qrels.dl19-passage.txt")
     runs = [read_run(file) for file in sorted((shared_data / "dl19/runs").glob("*.gz"))][:5]

@@ -70,6 +70,7 @@ MARGINS = {
 }
 
 
+@pytest.mark.slow
 def test_guided_strategies_find_relevant_documents_faster_than_depth_order_on_real_runs(shared_data: Path) -> None:
     runs = [read_run(path) for path in sorted((shared_data / "dl19/runs").iterdir())]
     qrels = read_qrels(shared_data / "dl19/qrels.dl19-passage.txt")

@@ -110,6 +110,7 @@ def check_against_naive(
         assert effect.flips.reversed == sum(a * b < 0 for a, b in zip(one, other, strict=True))
 
 
+@pytest.mark.slow
 def test_leaving_out_the_runs_of_dl19_one_by_one_and_by_group_is_what_naive_recomputation_gives(
     shared_data: Path,
 ) -> None:

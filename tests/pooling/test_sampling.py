@@ -113,6 +113,7 @@ def simulated(runs: Runs, full: dict[str, dict[str, int]], strata: str, seeds: i
     ]
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("strata", ["5:1,20:0.6,60:0.4", "10:1,60:0.5"])
 def test_estimates_from_stratified_samples_are_unbiased(strata: str) -> None:
     """The first ranks judged in whole, then half: no further off than the simulation's own error."""
@@ -120,6 +121,7 @@ def test_estimates_from_stratified_samples_are_unbiased(strata: str) -> None:
         assert abs(off) < 3.5 * error and 0 < error < 0.004
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize(("share", "sign"), [(0.4, -1), (0.15, 1)])
 def test_estimates_lean_towards_a_third_but_little_where_the_first_ranks_are_judged(share: float, sign: int) -> None:
     """Of the best run, with much or little relevant above: below 0.01 off, down or up."""
@@ -128,6 +130,7 @@ def test_estimates_lean_towards_a_third_but_little_where_the_first_ranks_are_jud
     assert sign * found[-1][0] > 2 * found[-1][1]
 
 
+@pytest.mark.simulation
 def test_estimates_are_too_low_where_the_first_ranks_are_a_sample_as_well() -> None:
     found = simulated(*collection(8), "60:0.5", 80)
     assert all(-0.06 < off < 0 for off, _ in found)

@@ -234,6 +234,7 @@ def dl19(shared_data: Path) -> tuple[list[Assessor], list[Path]]:
     return [Assessor(file.stem, read_qrels(file)) for file in files], sorted((shared_data / "dl19" / "runs").glob("*"))
 
 
+@pytest.mark.slow
 def test_rankings_of_dl19_are_what_evaluations_one_by_one_give(dl19: tuple[list[Assessor], list[Path]]) -> None:
     people, runs = dl19
     found = agree(people, QUICK, runs=runs, measures=["AP"], scale=[0, 1, 2, 3])

@@ -429,6 +429,7 @@ def test_many_topics_are_limited_and_that_is_said() -> None:
     assert f"Rankings of {len(kept)} of 40 topics are in this file" in Outline(made.html).words
 
 
+@pytest.mark.slow
 def test_sixty_systems_on_fifty_topics_stay_below_five_megabytes(many: Report) -> None:
     assert len(many.html.encode()) < 5_000_000
     assert len(data_of(many)["explorer"]["topics"]) == 50 and len(data_of(many)["explorer"]["texts"]) > 1400
@@ -637,6 +638,7 @@ def test_a_browser_needs_no_sideways_scrolling_of_the_page(chromium: Any, tmp_pa
 # Real runs
 
 
+@pytest.mark.slow
 def test_the_deep_learning_track_has_a_report(shared_data: Path) -> None:
     folder = shared_data / "dl19"
     runs = sorted((folder / "runs").glob("*.gz"))[:3]

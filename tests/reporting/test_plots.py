@@ -152,6 +152,7 @@ SETS: dict[str, Callable[[], Scores]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SETS)
 def test_every_kind_is_drawn_without_a_warning_and_is_small(
     name: str, vl_convert: Any, capfd: pytest.CaptureFixture[str]
@@ -943,6 +944,7 @@ def cranfield_titles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]
     return found
 
 
+@pytest.mark.slow
 def test_the_runs_of_dl19_are_drawn_with_their_published_figures(shared_data: Path, vl_convert: Any) -> None:
     folder = shared_data / "dl19"
     runs = sorted((folder / "runs").iterdir())

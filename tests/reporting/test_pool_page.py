@@ -131,6 +131,7 @@ def test_bars_of_contributions_add_up(example: Diagnosis) -> None:
     )
 
 
+@pytest.mark.slow
 def test_many_runs_and_topics_make_a_page_that_is_not_too_large() -> None:
     rng = np.random.default_rng(1)
     docs = [f"d{i}" for i in range(40)]

@@ -179,6 +179,7 @@ def test_the_drop_that_would_be_noticed_is_noticed_four_times_in_five() -> None:
     assert shown / 400 == pytest.approx(0.8, abs=0.07)
 
 
+@pytest.mark.simulation
 def test_at_a_true_drop_of_just_what_is_allowed_either_error_is_as_rare_as_promised() -> None:
     """Differences of real runs, centred on the margin and drawn anew: false alarms, and proofs, in α of the trials."""
     scores = evaluate(EXAMPLE / "qrels.txt", [EXAMPLE / "bm25.run", EXAMPLE / "rm3.run"], ["nDCG@10"])
