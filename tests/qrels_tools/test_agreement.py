@@ -13,14 +13,14 @@ from cranfield.errors import CranfieldError
 from cranfield.evaluation import evaluate
 from cranfield.io import read_qrels
 from cranfield.pooling.reevaluation import Flips, PairwiseSignificance
-from cranfield.qrels_tools.agreement import Agreement, Design, agree
+from cranfield.qrels_tools.agreement import Agreement, AgreementDesign, agree
 from cranfield.qrels_tools.assessors import Assessor
 from cranfield.reporting import agreement as report
 from cranfield.stats.comparison import compare
 from cranfield.stats.correlation import kendall_tau, tau_ap
 from tests.qrels_tools.people import assessor, assessors
 
-QUICK = Design(resamples=50)
+QUICK = AgreementDesign(resamples=50)
 PEOPLE = assessors(
     anna={"1": {"a": 2, "b": 0, "c": 1}, "2": {"a": 1, "b": 0}},
     ben={"1": {"a": 1, "b": 0, "c": 1}, "2": {"a": 1, "d": 1}},
@@ -37,11 +37,11 @@ def texts(found: Agreement) -> tuple[str, dict[str, Any]]:
 
 def test_two_assessors_are_compared_on_what_both_judged() -> None:
     found = agree(PEOPLE, QUICK)
-    couple = found.couples[0]
+    couple = found.assessor_pairs[0]
     assert found.overall is couple
     assert (couple.pairs, couple.topics, couple.only) == (4, 2, (1, 1))
     assert (couple.lower, couple.higher, couple.means) == (1, 0, (1.0, 0.75))
-    assert couple.figures["percent"].value == 0.75
+    assert couple.coefficients["percent"].value == 0.75
     assert couple.by_topic is not None and couple.by_topic["1"]["percent"] == pytest.approx(2 / 3)
     assert couple.by_topic["2"]["pairs"] == 1
     assert list(found.topics) == ["1", "2"]
@@ -53,8 +53,8 @@ def test_two_assessors_are_compared_on_what_both_judged() -> None:
 def test_topics_alone_have_the_same_values_with_and_without_intervals() -> None:
     found = agree(PEOPLE, QUICK)
     for query, group in found.topics.items():
-        values = (found.couples[0].by_topic or {})[query]
-        for name, one in group.figures.items():
+        values = (found.assessor_pairs[0].by_topic or {})[query]
+        for name, one in group.coefficients.items():
             assert values[name] == pytest.approx(one.value), (query, name)
 
 
@@ -62,8 +62,8 @@ def test_several_assessors_have_a_figure_each_two_and_all() -> None:
     people = [*PEOPLE, *assessors(eva={"1": {"a": 2, "b": 1}, "2": {"b": 0}})]
     found = agree(people, QUICK)
     assert found.overall is not None and found.overall.names == ("anna", "ben", "eva")
-    assert [couple.names for couple in found.couples] == [("anna", "ben"), ("anna", "eva"), ("ben", "eva")]
-    assert "kappa" not in found.overall.figures and "kappa" in found.couples[0].figures
+    assert [couple.names for couple in found.assessor_pairs] == [("anna", "ben"), ("anna", "eva"), ("ben", "eva")]
+    assert "kappa" not in found.overall.coefficients and "kappa" in found.assessor_pairs[0].coefficients
     assert (found.overall.pairs, found.overall.full) == (5, 2)
     text, _ = texts(found)
     assert "over the 2 pairs that all 3 judged" in text
@@ -78,8 +78,8 @@ def test_a_model_is_one_more_assessor_compared_with_people() -> None:
     assert one.difference.value == pytest.approx(7 / 9)
     assert one.confusion.sum() == 9 and one.confusion[0].tolist() == [1, 2, 0]
     assert found.people is not None and found.people.names == ("anna", "ben")
-    assert found.people.figures["percent"].value == 0.75
-    assert [couple.kind for couple in found.couples] == ["people", "person and model", "person and model"]
+    assert found.people.coefficients["percent"].value == 0.75
+    assert [couple.kind for couple in found.assessor_pairs] == ["people", "person and model", "person and model"]
     text, data = texts(found)
     assert "gpt (model) gives a higher grade than people in 78 %" in text
     assert data["assessors"][2]["model"] is True and data["models"][0]["higher"] == 7
@@ -87,9 +87,9 @@ def test_a_model_is_one_more_assessor_compared_with_people() -> None:
 
 def test_one_assessor_has_nobody_to_agree_with() -> None:
     found = agree(PEOPLE[:1], QUICK)
-    assert found.overall is None and not found.couples
+    assert found.overall is None and not found.assessor_pairs
     text, data = texts(found)
-    assert "There is one assessor: nobody to agree with." in text and data["overall"] is None
+    assert "There is only one assessor: agreement needs" in text and data["overall"] is None
 
 
 def test_nothing_in_common_is_said() -> None:
@@ -119,16 +119,16 @@ def test_sampled_judgments_are_compared_with_others_where_judged() -> None:
 
     sampled = Assessor("s", Qrels.from_rows(["1"] * 2, ["a", "b"], [1, -1], extra={"stratum": ["1", "1"]}))
     found = agree([sampled, assessor("anna", {"1": {"a": 1, "b": 0}})], QUICK)
-    assert found.couples[0].pairs == 1
+    assert found.assessor_pairs[0].pairs == 1
 
 
 def test_intervals_may_be_by_pairs_or_left_out() -> None:
-    by_pairs = agree(PEOPLE, Design(resample="pairs", resamples=50)).couples[0].figures["percent"]
-    by_topic = agree(PEOPLE, QUICK).couples[0].figures["percent"]
+    by_pairs = agree(PEOPLE, AgreementDesign(resample="pairs", resamples=50)).assessor_pairs[0].coefficients["percent"]
+    by_topic = agree(PEOPLE, QUICK).assessor_pairs[0].coefficients["percent"]
     assert (by_pairs.low, by_pairs.high) != (by_topic.low, by_topic.high)
-    assert agree(PEOPLE, Design(resamples=0)).couples[0].figures["percent"].low is None
+    assert agree(PEOPLE, AgreementDesign(resamples=0)).assessor_pairs[0].coefficients["percent"].low is None
     with pytest.raises(CranfieldError, match="expected topics or pairs"):
-        Design(resample="documents")  # type: ignore[arg-type]
+        AgreementDesign(resample="documents")  # type: ignore[arg-type]
 
 
 # rankings of systems
@@ -160,8 +160,8 @@ def named_runs(runs: list[Any]) -> list[Any]:
 def test_opposite_views_flip_significant_pairs() -> None:
     people, runs = two_views()
     found = agree(people, QUICK, runs=named_runs(runs))
-    assert found.standings is not None
-    ranking = found.standings.rankings[0]
+    assert found.system_rankings is not None
+    ranking = found.system_rankings.comparisons[0]
     assert ranking.correlation is not None and ranking.correlation.tau == -1
     assert ranking.counts["reversed"] == 3 and ranking.best == ("up", "down")
     text, data = texts(found)
@@ -176,8 +176,8 @@ def test_opposite_views_flip_significant_pairs() -> None:
 def test_like_views_rank_alike() -> None:
     people, runs = two_views(flip=False)
     found = agree(people, QUICK, runs=named_runs(runs), measures=["nDCG@10", "P@3"])
-    assert found.standings is not None and found.standings.measures == ("nDCG@10", "P@3")
-    for ranking in found.standings.rankings:
+    assert found.system_rankings is not None and found.system_rankings.measures == ("nDCG@10", "P@3")
+    for ranking in found.system_rankings.comparisons:
         assert ranking.correlation is not None and ranking.correlation.tau == 1
         assert ranking.counts["same"] >= 2 and ranking.counts["reversed"] == 0
 
@@ -187,8 +187,8 @@ def test_flipped_means_lost_gained_or_reversed_as_in_a_pool_report() -> None:
     blind = {query: dict.fromkeys(docs, 1) for query, docs in people[0].qrels.to_dict().items()}
     for pair in ([people[0], *assessors(eva=blind)], [*assessors(eva=blind), people[0]]):
         found = agree(pair, QUICK, runs=named_runs(runs))
-        assert found.standings is not None
-        ranking = found.standings.rankings[0]
+        assert found.system_rankings is not None
+        ranking = found.system_rankings.comparisons[0]
         alone = ("first only", "second only")
         signs = [np.array([int(p.verdict in (one, "same")) for p in ranking.pairs]) for one in alone]
         same_as = Flips.between(PairwiseSignificance(signs[0]), PairwiseSignificance(signs[1]))
@@ -223,8 +223,8 @@ def test_one_system_has_no_ranking() -> None:
 def test_without_pairs_in_common_rankings_are_not_compared() -> None:
     people = assessors(anna={"1": {"a": 1}}, ben={"1": {"b": 1}})
     found = agree(people, QUICK, runs=[{"1": {"a": 2.0, "b": 1.0}}, {"1": {"b": 2.0, "a": 1.0}}])
-    assert found.standings is not None and found.standings.rankings[0].correlation is None
-    assert "judged no pair in common" in found.standings.rankings[0].note
+    assert found.system_rankings is not None and found.system_rankings.comparisons[0].correlation is None
+    assert "judged no pair in common" in found.system_rankings.comparisons[0].note
     texts(found)
 
 
@@ -238,9 +238,9 @@ def dl19(shared_data: Path) -> tuple[list[Assessor], list[Path]]:
 def test_rankings_of_dl19_are_what_evaluations_one_by_one_give(dl19: tuple[list[Assessor], list[Path]]) -> None:
     people, runs = dl19
     found = agree(people, QUICK, runs=runs, measures=["AP"], scale=[0, 1, 2, 3])
-    assert found.standings is not None
-    ranking = found.standings.rankings[0]
-    assert (ranking.topics, len(found.standings.systems)) == (12, 12)
+    assert found.system_rankings is not None
+    ranking = found.system_rankings.comparisons[0]
+    assert (ranking.topics, len(found.system_rankings.systems)) == (12, 12)
     both = [one.qrels.to_dict() for one in people]
     common = {q: set(both[0].get(q, {})) & set(both[1].get(q, {})) for q in both[0]}
     scores = [
@@ -260,4 +260,4 @@ def test_rankings_of_dl19_are_what_evaluations_one_by_one_give(dl19: tuple[list[
         lost += "undecided" in verdicts and len(verdicts) == 2
     assert ranking.counts["reversed"] == turned and len(ranking.flipped) == turned + lost
     assert ranking.counts["first only"] + ranking.counts["second only"] == lost
-    assert found.couples[0].figures["alpha_ordinal"].value == pytest.approx(0.4951776825121, abs=1e-10)
+    assert found.assessor_pairs[0].coefficients["alpha_ordinal"].value == pytest.approx(0.4951776825121, abs=1e-10)

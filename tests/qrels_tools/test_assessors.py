@@ -9,7 +9,7 @@ import pytest
 from cranfield.errors import InputError
 from cranfield.io import read_qrels
 from cranfield.qrels_tools.assessors import Assessor, read_assessors
-from cranfield.qrels_tools.merging import merge
+from cranfield.qrels_tools.merge import merge_qrels
 from cranfield.qrels_tools.provenance import read_provenance, write_judgments
 
 
@@ -40,9 +40,9 @@ def test_a_model_is_a_file_or_the_name_of_an_assessor(folder: Path) -> None:
 
 
 def test_what_is_wrong_is_said(folder: Path) -> None:
-    with pytest.raises(InputError, match="neither the name of an assessor"):
+    with pytest.raises(InputError, match="expected the name of an assessor"):
         read(["anna.qrels"], ["claude"])
-    with pytest.raises(InputError, match="two assessors are called 'a'"):
+    with pytest.raises(InputError, match="two assessors are named 'a'"):
         read(["a=anna.qrels", "a=ben.qrels"])
     with pytest.raises(InputError, match="only one standard input"):
         read(["-", "b=-"])
@@ -54,7 +54,7 @@ def test_what_is_wrong_is_said(folder: Path) -> None:
 
 def test_what_was_merged_from_a_model_stays_a_models(folder: Path) -> None:
     both = read_assessors(["anna.qrels"], ["gpt.qrels"], read_qrels)
-    found = merge(both, with_models=True)
+    found = merge_qrels(both, with_models=True)
     write_judgments(found.qrels, "merged.qrels", found.provenance())
     assert read(["merged.qrels", "ben.qrels"]) == [("merged", True), ("ben", False)]
     Path("merged.qrels").write_text("1 0 a 0\n")  # another file by now

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.io import as_qrels
-from cranfield.qrels_tools.diff import differences
+from cranfield.qrels_tools.diff import diff_qrels
 from tests.soak import examples
 
 OLD = as_qrels({"1": {"a": 0, "b": 1, "c": 2}, "2": {"a": 1}})
@@ -16,7 +16,7 @@ NEW = as_qrels({"1": {"a": 2, "b": 1, "d": 0}, "3": {"a": 1}})
 
 
 def test_added_removed_and_changed_by_hand() -> None:
-    found = differences(OLD, NEW)
+    found = diff_qrels(OLD, NEW)
     assert found.counts == {"same": 1, "added": 2, "removed": 2, "changed": 1}
     assert [(c.query, c.doc, c.old, c.new, c.kind) for c in found.changes] == [
         ("1", "a", 0, 2, "changed"),
@@ -32,7 +32,7 @@ def test_added_removed_and_changed_by_hand() -> None:
 
 
 def test_the_same_judgments_do_not_differ() -> None:
-    found = differences(OLD, OLD)
+    found = diff_qrels(OLD, OLD)
     assert not found.changes and found.counts["same"] == 4
 
 
@@ -44,7 +44,7 @@ qrels = st.dictionaries(
 @given(qrels, qrels)
 @examples(60)
 def test_the_way_back_is_the_opposite(old: Any, new: Any) -> None:
-    there, back = differences(as_qrels(old), as_qrels(new)), differences(as_qrels(new), as_qrels(old))
+    there, back = diff_qrels(as_qrels(old), as_qrels(new)), diff_qrels(as_qrels(new), as_qrels(old))
     assert (there.moves == back.moves.T).all()
     assert there.counts["added"] == back.counts["removed"] and there.counts["changed"] == back.counts["changed"]
     one = {(c.query, c.doc): c.new for c in there.changes}

@@ -25,7 +25,7 @@ from cranfield.errors import InputError
 from cranfield.io import Input, PathLike, open_output
 
 if TYPE_CHECKING:
-    from cranfield.qrels_tools import Merged, Provenance, Ties
+    from cranfield.qrels_tools import MergedQrels, MergeTies, Provenance
 
 RULE = "majority"
 UNJUDGED = -1.0  # pooled, without a judgment
@@ -58,7 +58,7 @@ def export_qrels(
     log: JudgmentLog,
     rule: str = RULE,
     *,
-    ties: Ties = "lower",
+    ties: MergeTies = "lower",
     primary: str | None = None,
     assessors: Sequence[str] | None = None,
     with_models: bool = False,
@@ -72,10 +72,10 @@ def export_qrels(
     A grade that was adjudicated wins over every rule. `unjudged` adds pairs without a grade, as -1. `sample` is the
     form with five columns that `cranfield pool` writes for a pool that was sampled: it is filled in.
     """
-    from cranfield.qrels_tools import RULES
+    from cranfield.qrels_tools import MERGE_RULES
 
-    if rule not in RULES:
-        raise InputError(f"no rule {rule!r}: expected one of {', '.join(RULES)}.")
+    if rule not in MERGE_RULES:
+        raise InputError(f"no rule {rule!r}: expected one of {', '.join(MERGE_RULES)}.")
     if unjudged and UNJUDGED in log.settings.scale.values:
         raise InputError(f"-1 is a grade in {log.name}: pairs without a judgment could not be told from it.")
     pairs = log.pairs()
@@ -91,7 +91,7 @@ def export_qrels(
     known = {(query, doc) for query, own in grades.items() for doc in own}
     waiting = [(p.query, p.doc) for p in pairs if p.gold is None and (p.query, p.doc) not in known]
     notes = _notes(log, pairs, adjudicated, assessors, with_models)
-    if merged is not None and len(merged.panel.assessors) > 1:
+    if merged is not None and len(merged.matrix.assessors) > 1:
         notes += merged.notes
     notes += _ungraded(log, waiting, judged, merged, least, assessors, unjudged or sample is not None)
     if unjudged and sample is None:
@@ -99,7 +99,7 @@ def export_qrels(
             grades.setdefault(query, {})[doc] = UNJUDGED
     qrels = _qrels(log.topics(), grades, log.name) if sample is None else _sampled(sample, grades, notes)
     described = (
-        "the grade of the only assessor" if merged is None else merged.described
+        "the grade of the only assessor" if merged is None else merged.description
     ) + "; an adjudicated grade wins"
     return Exported(
         qrels=qrels,
@@ -221,14 +221,14 @@ def _chosen(log: JudgmentLog, assessors: Sequence[str] | None, with_models: bool
 def _merged(
     judged: Sequence[Judgment],
     rule: str,
-    ties: Ties,
+    ties: MergeTies,
     primary: str | None,
     models: frozenset[str],
     scale: Sequence[float],
     least: int,
     rounded: bool,
-) -> Merged | None:
-    from cranfield.qrels_tools import Assessor, merge
+) -> MergedQrels | None:
+    from cranfield.qrels_tools import Assessor, merge_qrels
 
     if not judged:
         return None
@@ -243,7 +243,7 @@ def _merged(
         )
         for name, mine in own.items()
     ]
-    return merge(
+    return merge_qrels(
         parties,
         rule,
         ties=ties,
@@ -311,7 +311,7 @@ def _ungraded(
     log: JudgmentLog,
     waiting: Sequence[tuple[str, str]],
     judged: Sequence[Judgment],
-    merged: Merged | None,
+    merged: MergedQrels | None,
     least: int,
     assessors: Sequence[str] | None,
     is_written: bool,
@@ -341,11 +341,11 @@ def _ungraded(
 
 
 def _disagreements(
-    merged: Merged | None, adjudicated: Mapping[tuple[str, str], float | None]
+    merged: MergedQrels | None, adjudicated: Mapping[tuple[str, str], float | None]
 ) -> tuple[Disagreement, ...]:
     if merged is None:
         return ()
-    names = merged.panel.names
+    names = merged.matrix.names
     found = []
     for conflict in merged.conflicts:
         grades = {name: grade for name, grade in zip(names, conflict.grades, strict=True) if grade is not None}
@@ -359,11 +359,11 @@ def _provenance(
     log: JudgmentLog,
     described: str,
     judged: Sequence[Judgment],
-    merged: Merged | None,
+    merged: MergedQrels | None,
     adjudicated: Mapping[tuple[str, str], float | None],
     is_sampled: bool,
 ) -> Provenance:
-    from cranfield.qrels_tools import JUDGMENTS, Provenance, Source
+    from cranfield.qrels_tools import Provenance, ProvenanceSource
 
     models = log.models()
     names = dict.fromkeys(one.assessor for one in judged)
@@ -376,5 +376,5 @@ def _provenance(
         "adjudicated": len(adjudicated),
         "sampled": is_sampled,
     }
-    sources = tuple(Source(name, None, None, name in models) for name in names)
-    return Provenance("cranfield judgments export", JUDGMENTS, described, sources, settings)
+    sources = tuple(ProvenanceSource(name, None, None, name in models) for name in names)
+    return Provenance("cranfield judgments export", "judgments", described, sources, settings)

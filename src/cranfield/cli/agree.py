@@ -18,7 +18,7 @@ from cranfield.cli.options import (
     split_measures,
 )
 from cranfield.cli.output import echo, has_styles, line_width, show_progress
-from cranfield.qrels_tools import Design, agree, parse_scale, read_assessors
+from cranfield.qrels_tools import AgreementDesign, agree, parse_scale, read_assessors
 from cranfield.reporting import agreement as report
 from cranfield.stats import AGREEMENT_RESAMPLES
 
@@ -108,7 +108,7 @@ def command(
     )
     agreement = agree(
         assessors,
-        Design(rel, resample, resamples, seed, level),
+        AgreementDesign(rel, resample, resamples, seed, level),
         scale=None if scale is None else parse_scale(scale),
         runs=runs,
         measures=split_measures(measures) or MEASURES,

@@ -1,4 +1,4 @@
-"""Judgments of several assessors side by side: one row for every query and document that someone judged."""
+"""Judgments of several assessors as a matrix: one row for every query and document that someone judged."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from cranfield.qrels_tools.provenance import is_clicks
 from cranfield.stats import Ratings, check_scale
 
 _OTHER_KINDS = {
-    "subgroup": "preferences, which have no grades to put side by side",
-    "probability": "a sample with inclusion probabilities, which belong to one way of sampling",
+    "subgroup": "preferences, which have no grades",
+    "probability": "a sample with inclusion probabilities, which belong to that sample",
 }
 
 
-class Panel(Record, eq=False):
-    """What each assessor said of each pair of query and document: grades, pairs × assessors, NaN where nothing.
+class AssessorMatrix(Record, eq=False):
+    """The grades of each pair of query and document by each assessor: pairs × assessors, NaN where not judged.
 
-    A negative grade means pooled but not judged, as in an evaluation, and is no grade here, unless the scale has it.
+    A negative grade means pooled but not judged, as in an evaluation, and is no grade here unless it is on the scale.
     """
 
     assessors: tuple[Assessor, ...]
     queries: tuple[str, ...]
-    query: Ints  # of each pair, its place in `queries`
+    query: Ints  # of each pair, as an index into `queries`
     docs: Strings
     subtopics: Strings
     grades: Floats
-    unjudged: Floats  # the negative grade of pairs that were pooled, but judged by nobody; else NaN
-    strata: Strings | None  # of sampled judgments, where they were asked for
+    unjudged: Floats  # the negative grade of pairs that were pooled but judged by nobody; else NaN
+    strata: Strings | None  # of sampled judgments, if requested
     notes: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -45,7 +45,7 @@ class Panel(Record, eq=False):
 
     @property
     def people(self) -> tuple[int, ...]:
-        """Where the assessors stand that are no models."""
+        """The columns of assessors who are not models."""
         return tuple(i for i, assessor in enumerate(self.assessors) if not assessor.is_model)
 
     @property
@@ -54,7 +54,7 @@ class Panel(Record, eq=False):
 
     @cached_property
     def judged(self) -> Ints:
-        """By how many assessors each pair was judged."""
+        """The number of assessors who judged each pair."""
         number: Ints = np.count_nonzero(~np.isnan(self.grades), axis=1)
         return number
 
@@ -65,14 +65,14 @@ class Panel(Record, eq=False):
         return found
 
     def ratings(self, scale: Sequence[float] | Floats | None = None) -> Ratings:
-        """The grades as places on a scale: the one given, or the grades that occur."""
+        """The grades as positions on a scale; by default, the grades that occur."""
         grades = check_scale(self.observed if scale is None else scale)
         self._require_on_scale(grades)
         there = ~np.isnan(self.grades)
         return Ratings(np.where(there, np.searchsorted(grades, self.grades), -1), grades)
 
     def common(self, *assessors: int) -> Bools:
-        """The pairs that all of these judged."""
+        """The pairs that all of these assessors judged."""
         judged: Bools = ~np.isnan(self.grades[:, list(assessors)])
         return np.asarray(judged.all(axis=1), dtype=bool)
 
@@ -103,22 +103,22 @@ class Panel(Record, eq=False):
             )
 
 
-def side_by_side(
+def build_matrix(
     assessors: Sequence[Assessor], with_strata: bool = False, scale: Sequence[float] | None = None
-) -> Panel:
-    """Put the judgments of assessors side by side; `with_strata` those of samples too, which must then be the same.
+) -> AssessorMatrix:
+    """Put the judgments of assessors into a matrix; with `with_strata`, samples must have the same strata.
 
     A negative grade is a judgment if it is on the `scale`, as TREC's -2 for junk may be.
 
     >>> one, other = ({"q": {"a": 1, "b": 0}}, {"q": {"b": 2, "c": 1}})
     >>> from cranfield.io import as_qrels
-    >>> panel = side_by_side([Assessor("anna", as_qrels(one)), Assessor("ben", as_qrels(other))])
-    >>> panel.docs.tolist(), panel.grades.tolist()
+    >>> matrix = build_matrix([Assessor("anna", as_qrels(one)), Assessor("ben", as_qrels(other))])
+    >>> matrix.docs.tolist(), matrix.grades.tolist()
     (['a', 'b', 'c'], [[1.0, nan], [0.0, 2.0], [nan, 1.0]])
     """
     for assessor in assessors:
         _require_grades(assessor)
-    has_subtopics = _tells_subtopics(assessors)
+    has_subtopics = _has_subtopics(assessors)
     queries = tuple(sort_naturally({query for assessor in assessors for query in assessor.qrels.queries}))
     row_of: dict[tuple[str, ...], int] = {}
     columns = [_rows(assessor.qrels, has_subtopics, row_of) for assessor in assessors]
@@ -133,7 +133,7 @@ def side_by_side(
     place = {query: i for i, query in enumerate(queries)}
     query = np.fromiter((place[key[0]] for key in keys), dtype=np.int64, count=len(keys))
     order = np.argsort(query, kind="stable")
-    return Panel(
+    return AssessorMatrix(
         assessors=tuple(assessors),
         queries=queries,
         query=query[order],
@@ -147,25 +147,25 @@ def side_by_side(
 
 
 def _is_none(grades: Floats, scale: Sequence[float] | None) -> Bools:
-    """Which grades say that nobody judged."""
+    """Which grades mean that nobody judged."""
     return np.asarray((grades < 0) & ~np.isin(grades, [] if scale is None else list(scale)))
 
 
 def _require_grades(assessor: Assessor) -> None:
     for column, what in _OTHER_KINDS.items():
         if column in assessor.qrels.extra:
-            raise InputError(f"{assessor.name}: this is {what}; expected judgments with grades.")
+            raise InputError(f"{assessor.name}: found {what}; expected judgments with grades.")
 
 
-def _tells_subtopics(assessors: Sequence[Assessor]) -> bool:
+def _has_subtopics(assessors: Sequence[Assessor]) -> bool:
     telling = [assessor for assessor in assessors if assessor.qrels.has_subtopics]
     if not telling:
         return False
     for assessor in assessors:
         if set(assessor.qrels.subtopics) <= {"0", "Q0"}:
             raise InputError(
-                f"{telling[0].name} tells subtopics apart in its second column and {assessor.name} does not: "
-                "their judgments cannot be put side by side."
+                f"{telling[0].name} has subtopics in its second column and {assessor.name} does not: "
+                "their judgments cannot be compared."
             )
     return True
 
@@ -181,7 +181,7 @@ def _rows(qrels: Qrels, has_subtopics: bool, row_of: dict[tuple[str, ...], int])
 
 
 def _iteration(assessors: Sequence[Assessor]) -> str:
-    """What to put into the second column where it tells nothing apart: that of the files if all have the same."""
+    """The second column where it holds no subtopics: that of the files if all have the same."""
     used = {subtopic for assessor in assessors for subtopic in set(assessor.qrels.subtopics)}
     return used.pop() if len(used) == 1 else "0"
 
@@ -193,9 +193,7 @@ def _strata(assessors: Sequence[Assessor], columns: Sequence[Ints], size: int, o
         return None
     if not all(sampled):
         one, other = assessors[sampled.index(True)].name, assessors[sampled.index(False)].name
-        raise InputError(
-            f"{one} is sampled (five columns) and {other} is not: what was left out of the sample would be lost."
-        )
+        raise InputError(f"{one} is sampled (five columns) and {other} is not: the strata of the sample would be lost.")
     strata = np.full(size, None, dtype=object)
     for assessor, rows in zip(assessors, columns, strict=True):
         own = assessor.qrels.extra["stratum"]
@@ -205,7 +203,7 @@ def _strata(assessors: Sequence[Assessor], columns: Sequence[Ints], size: int, o
             raise InputError(
                 f"{assessor.name} has document {format_id(assessor.qrels.docs[at])} of query "
                 f"{format_id(assessor.qrels.row_queries()[at])} in stratum {own[at]}, another file in stratum "
-                f"{strata[rows[at]]}: these are two samples, and their strata cannot be merged."
+                f"{strata[rows[at]]}: strata of different samples cannot be merged."
             )
         strata[rows] = own
     return strata[order]
@@ -218,15 +216,15 @@ def _notes(assessors: Sequence[Assessor], scale: Sequence[float] | None) -> Iter
         if len(negative):
             found = ", ".join(f"{grade:g}" for grade in np.unique(negative))
             yield (
-                f"{assessor.label}: {pluralize(len(negative), 'negative grade')} ({found}) taken for pooled but not "
+                f"{assessor.label}: {pluralize(len(negative), 'negative grade')} ({found}) treated as pooled but not "
                 "judged. If they are judgments, name them in --scale, or map them first: cranfield qrels map."
             )
         if is_clicks(assessor.qrels):
-            yield f"{assessor.label}: these grades were made of clicks; nobody judged."
+            yield f"{assessor.label}: these grades come from clicks; nobody judged."
         known = assessor.provenance
         if known is not None and known.is_model:
             models = ", ".join(source.name for source in known.sources if source.is_model)
-            yield f"{assessor.label}: counts as a model, since it was made ({known.made_by}) of judgments by {models}."
+            yield f"{assessor.label}: counts as a model: made ({known.made_by}) from judgments by {models}."
 
 
 def _column(values: Sequence[str]) -> Strings:

@@ -1,4 +1,4 @@
-"""Assessors by name, people and models, with the judgments that they made."""
+"""Assessors by name, people and models, with their judgments."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from cranfield.data import Qrels
 from cranfield.errors import InputError
 from cranfield.evaluation import distinct_names
 from cranfield.io import display_name
-from cranfield.qrels_tools.provenance import Provenance, label, read_provenance
+from cranfield.qrels_tools.provenance import Provenance, label_assessor, read_provenance
 
 
 class Assessor(Record):
-    """Who judged, and what: a person, or a model, which is never taken for one."""
+    """An assessor with judgments: a person, or a model, which is never treated as a person."""
 
     name: str
     qrels: Qrels
     is_model: bool = False
-    provenance: Provenance | None = None  # what is known of judgments that were made of others
+    provenance: Provenance | None = None  # of judgments that were made from others
 
     @property
     def label(self) -> str:
-        """The name, marked if it is a model's."""
-        return label(self.name, self.is_model)
+        """The name, marked if it is a model."""
+        return label_assessor(self.name, self.is_model)
 
 
 def read_assessors(
     files: Sequence[str], models: Sequence[str], read: Callable[[str], Qrels], least: int = 1
 ) -> tuple[Assessor, ...]:
-    """Assessors from `FILE` or `NAME=FILE`; `models` names some of these, or further files, as those of models.
+    """Assessors from `FILE` or `NAME=FILE`; `models` names those that are models, or further files of models.
 
-    Judgments that were merged from a model's, by what is noted beside the file, count as a model's too.
+    Judgments that were merged from a model's, according to their provenance, count as a model's too.
     """
     given = [_name_and_file(text) for text in files]
     marked: set[str] = set()
     for text in models:
         known = [i for i, (name, file) in enumerate(given) if text in (name or _file_name(file), file)]
         if len(known) > 1:
-            raise InputError(f"--model {text}: several assessors are called so: name them, as in NAME=FILE.")
+            raise InputError(f"--model {text}: several assessors have this name: give them names, as in NAME=FILE.")
         if not known:
             given.append(_model_file(text, [name or _file_name(file) for name, file in given]))
         marked.add(given[known[0] if known else -1][1])
@@ -74,21 +74,21 @@ def _model_file(text: str, names: Sequence[str]) -> tuple[str, str]:
     name, file = _name_and_file(text)
     if not name and not os.path.exists(file) and file != "-":
         known = f" ({join_names(names)})" if names else ""
-        raise InputError(f"--model {text}: neither the name of an assessor{known} nor a file of judgments, NAME=FILE.")
+        raise InputError(f"--model {text}: expected the name of an assessor{known} or a file of judgments, NAME=FILE.")
     return name, file
 
 
 def _names(given: Sequence[tuple[str, str]]) -> list[str]:
-    """The names given, and those of files where none is."""
+    """The names of assessors, by default those of their files."""
     own = [name for name, _ in given if name]
     twice = next((name for name in own if own.count(name) > 1), None)
     if twice is not None:
-        raise InputError(f"two assessors are called {twice!r}: expected different names.")
+        raise InputError(f"two assessors are named {twice!r}: expected different names.")
     return distinct_names([name or _file_name(file) for name, file in given], [file for _, file in given])
 
 
 def _file_name(file: str) -> str:
-    """What an assessor is called by the file's name.
+    """The name of an assessor after the file.
 
     >>> _file_name("judged/anna.qrels.gz")
     'anna'

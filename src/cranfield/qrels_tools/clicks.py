@@ -1,4 +1,4 @@
-"""Click logs made into qrels by a stated rule, and marked as such: nobody judged anything."""
+"""Qrels from click logs by a stated rule, marked as such: nobody judged anything."""
 
 from __future__ import annotations
 
@@ -22,16 +22,15 @@ from cranfield.io import (
     parse_number,
     read_delimited,
 )
-from cranfield.qrels_tools.provenance import CLICKS, Provenance, Source
+from cranfield.qrels_tools.provenance import CLICKS, Provenance, ProvenanceSource
 from cranfield.stats import wilson_interval
 
 Rule = Literal["wilson", "ctr"]
-THRESHOLDS = (0.1, 0.3)
-LEAST_IMPRESSIONS = 10
-COLUMN = CLICKS  # in the second column of the file, which evaluation passes over
-CAUTION = (
-    "Clicks are no judgments: people click what they are shown, and what is ranked high is seen more. A system that "
-    "finds other documents than those that were shown gains nothing by these qrels."
+CLICK_THRESHOLDS = (0.1, 0.3)
+MIN_IMPRESSIONS = 10
+CLICK_CAUTION = (
+    "Clicks are not judgments: people click what they are shown, and see more of what is ranked high. A system that "
+    "finds other documents than those that were shown gains nothing with these qrels."
 )
 _CLICKS = ("clicks", "click", "click_count", "clicked", "n_clicks", "num_clicks", "total_clicks")
 _IMPRESSIONS = (
@@ -52,25 +51,25 @@ class ClickRule(Record):
     """How clicks become grades: a grade for each threshold that the click-through rate reaches."""
 
     rule: Rule = "wilson"
-    thresholds: tuple[float, ...] = THRESHOLDS
-    least: int = LEAST_IMPRESSIONS  # impressions
+    thresholds: tuple[float, ...] = CLICK_THRESHOLDS
+    least: int = MIN_IMPRESSIONS  # impressions
     level: float = 0.95
 
     def __post_init__(self) -> None:
         if self.rule not in ("wilson", "ctr"):
-            raise CranfieldError(f"rule {self.rule!r} is unknown: expected wilson or ctr.")
+            raise CranfieldError(f"unknown rule {self.rule!r}: expected wilson or ctr.")
         rising = all(a < b for a, b in zip(self.thresholds, self.thresholds[1:], strict=False))
         if not self.thresholds or not rising or not all(0 < t <= 1 for t in self.thresholds):
             shown = ", ".join(f"{t:g}" for t in self.thresholds)
-            raise CranfieldError(f"thresholds {shown}: expected rates above 0 and at most 1, the lowest first.")
+            raise CranfieldError(f"thresholds {shown}: expected rates above 0 and at most 1, in ascending order.")
         if self.least < 1:
-            raise CranfieldError(f"least={self.least} is out of range: expected a number of impressions from 1.")
+            raise CranfieldError(f"least={self.least} is out of range: expected at least 1 impression.")
         if not 0 < self.level < 1:
             raise CranfieldError(f"level={self.level:g} is out of range: expected a number between 0 and 1.")
 
     @property
-    def described(self) -> str:
-        """The rule in a sentence."""
+    def description(self) -> str:
+        """The rule in a phrase."""
         grades = ", ".join(f"{grade} from {t:g}" for grade, t in enumerate(self.thresholds, 1))
         few = f"pairs with fewer than {pluralize(self.least, 'impression')}"
         if self.rule == "ctr":
@@ -78,7 +77,7 @@ class ClickRule(Record):
         interval = f"{100 * self.level:g} % Wilson interval"
         return (
             f"grade {grades} by the lower end of the {interval} of the share of impressions that were clicked; 0 if "
-            f"the upper end is below {self.thresholds[0]:g}; what is in between is left out, and so are {few}"
+            f"the upper end is below {self.thresholds[0]:g}; pairs in between are left out, and so are {few}"
         )
 
     def grade(self, clicks: float, impressions: float) -> float | None:
@@ -94,12 +93,12 @@ class ClickRule(Record):
         return None if not reached and high >= self.thresholds[0] else float(reached)
 
 
-class Clicked(Record, eq=False):
-    """Qrels made of clicks, with what was left out and why."""
+class ClickQrels(Record, eq=False):
+    """Qrels from clicks, with what was left out and why."""
 
     qrels: Qrels
     rule: ClickRule
-    source: Source
+    source: ProvenanceSource
     pairs: int  # in the log
     few: int  # with too few impressions
     undecided: int
@@ -116,21 +115,25 @@ class Clicked(Record, eq=False):
             "undecided": self.undecided,
         }
         made_by = "cranfield qrels clicks"
-        return Provenance(made_by, CLICKS, self.rule.described, (self.source,), settings, (CAUTION, *self.notes))
+        return Provenance(
+            made_by, "clicks", self.rule.description, (self.source,), settings, (CLICK_CAUTION, *self.notes)
+        )
 
 
-def judge_by_clicks(log: PathLike, rule: ClickRule | None = None, topics: Mapping[str, str] | None = None) -> Clicked:
-    """Make qrels of a click log: CSV or TSV with a header, or JSON lines, with query, doc, clicks and impressions.
+def make_click_qrels(
+    log: PathLike, rule: ClickRule | None = None, topics: Mapping[str, str] | None = None
+) -> ClickQrels:
+    """Make qrels from a click log: CSV or TSV with a header, or JSON lines, with query, doc, clicks and impressions.
 
-    Rows of the same query and document are added up. `topics` gives the id of each query's text, where the log has
-    texts; queries that it does not have are left out, and told.
+    Rows of the same query and document are added up. If the log has texts instead of query ids, `topics` maps ids to
+    texts; other queries are left out and noted.
     """
     rule = rule or ClickRule()
     with Input(log) as source:
         rows = _Rows(topics)
         for line, record_ in _records(source):
             rows.add(record_, source.name, line)
-        origin = Origin(source.name, "clicks", "as asked for", source.sha256)
+        origin = Origin(source.name, "clicks", "as requested", source.sha256)
     rows.check(origin.file)
     few = undecided = 0
     queries, docs, grades = list[str](), list[str](), list[float]()
@@ -147,13 +150,13 @@ def judge_by_clicks(log: PathLike, rule: ClickRule | None = None, topics: Mappin
         grades.append(grade)
     if not grades:
         raise InputError(
-            f"no pair is left: {few:,} of {len(rows.counts):,} have fewer than {pluralize(rule.least, 'impression')}, "
+            f"no pair remains: {few:,} of {len(rows.counts):,} have fewer than {pluralize(rule.least, 'impression')}, "
             f"{undecided:,} are undecided. Lower --min-impressions, or choose --rule ctr.",
             origin.file,
         )
-    made = Qrels.from_rows(queries, docs, grades, subtopics=[COLUMN] * len(docs), name=display_name(log), origin=origin)
-    of = Source(display_name(log), origin.file, origin.sha256)
-    return Clicked(made, rule, of, len(rows.counts), few, undecided, tuple(rows.notes()))
+    made = Qrels.from_rows(queries, docs, grades, subtopics=[CLICKS] * len(docs), name=display_name(log), origin=origin)
+    of = ProvenanceSource(display_name(log), origin.file, origin.sha256)
+    return ClickQrels(made, rule, of, len(rows.counts), few, undecided, tuple(rows.notes()))
 
 
 class _Rows:
@@ -196,13 +199,15 @@ class _Rows:
 
     def check(self, file: str) -> None:
         if not self.rows:
-            raise InputError("no row in this log: expected query, doc, clicks and impressions.", file)
+            raise InputError("the log has no rows: expected query, doc, clicks and impressions.", file)
         if not self.counts:
-            raise InputError(f"no query of the log is among the topics; it has {join_names(self.unknown, 3)}.", file)
+            raise InputError(
+                f"none of the queries in the log is among the topics; the log has {join_names(self.unknown, 3)}.", file
+            )
         if 2 * self.too_many > self.rows:
             raise InputError(
                 f"{self.too_many:,} of {pluralize(self.rows, 'row')} have more clicks than impressions: are the two "
-                "columns exchanged?",
+                "columns swapped?",
                 file,
             )
 
@@ -210,19 +215,21 @@ class _Rows:
         if self.repeated:
             yield f"{pluralize(self.repeated, 'row')} added to an earlier one of the same query and document."
         if self.too_many:
-            yield f"{pluralize(self.too_many, 'row')} with more clicks than impressions: counted as clicked every time."
+            yield f"{pluralize(self.too_many, 'row')} with more clicks than impressions: clicks are capped."
         if self.unknown:
             number = pluralize(len(self.unknown), "query")
             yield f"{number} of the log left out, not among the topics: {join_names(self.unknown, 3)}."
         if self.unused:
-            yield f"not used: {', '.join(self.unused)}."
+            yield f"unused columns: {', '.join(self.unused)}."
 
 
 def _by_text(topics: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for id, text in topics.items():
         if found.setdefault(_plain(text), id) != id:
-            raise InputError(f"topics {found[_plain(text)]!r} and {id!r} have the same text: clicks belong to which?")
+            raise InputError(
+                f"topics {found[_plain(text)]!r} and {id!r} have the same text: which do the clicks belong to?"
+            )
     return found
 
 
@@ -238,7 +245,7 @@ def _number(value: Any, what: str) -> float:
 
 
 def _records(source: Input) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    """Rows as mappings, each with its line: JSON lines, or columns below a header."""
+    """Rows as mappings, with their line numbers: JSON lines, or columns below a header."""
     lines = [line for line in source.head.split(b"\n") if line.strip() and not line.startswith(b"#")]
     if not lines:
         raise InputError("the file is empty, expected a click log: query, doc, clicks, impressions.", source.name)

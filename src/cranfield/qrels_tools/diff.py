@@ -1,4 +1,4 @@
-"""What changed between two sets of judgments: added, removed, and grades that became others."""
+"""What changed between two sets of judgments: added, removed and changed grades."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from cranfield.base import Record
 from cranfield.data import Floats, Ints, Qrels
-from cranfield.qrels_tools.assessor_matrix import Panel, side_by_side
+from cranfield.qrels_tools.assessor_matrix import AssessorMatrix, build_matrix
 from cranfield.qrels_tools.assessors import Assessor
 
 
-class Change(Record):
+class GradeChange(Record):
     """A pair that differs: its grade before and after, None where there was no judgment."""
 
     query: str
@@ -37,15 +37,15 @@ class TopicChanges(Record):
     changed: int
 
 
-class Differences(Record, eq=False):
+class QrelsDiff(Record, eq=False):
     """Two sets of judgments, pair by pair."""
 
     old: str
     new: str
-    panel: Panel
-    changes: tuple[Change, ...]
+    matrix: AssessorMatrix
+    changes: tuple[GradeChange, ...]
     grades: Floats  # those that occur in either
-    moves: Ints  # old grade × new grade, of the pairs judged in both
+    moves: Ints  # old grade × new grade, for the pairs judged in both
     topics: tuple[TopicChanges, ...]
     topics_added: tuple[str, ...]
     topics_removed: tuple[str, ...]
@@ -54,58 +54,58 @@ class Differences(Record, eq=False):
     def counts(self) -> Mapping[str, int]:
         """How many pairs are the same, added, removed and changed."""
         kinds = [change.kind for change in self.changes]
-        return {"same": int(np.trace(self.moves)), **{kind: kinds.count(kind) for kind in KINDS}}
+        return {"same": int(np.trace(self.moves)), **{kind: kinds.count(kind) for kind in CHANGE_KINDS}}
 
     def crossed(self, rel: float) -> tuple[int, int]:
-        """How many pairs became relevant, and how many ceased to be."""
+        """How many pairs became relevant, and how many no longer are."""
         relevant = self.grades >= rel
         up, down = self.moves[~relevant][:, relevant], self.moves[relevant][:, ~relevant]
         return int(up.sum()), int(down.sum())
 
 
-KINDS = ("added", "removed", "changed")
+CHANGE_KINDS = ("added", "removed", "changed")
 
 
-def differences(old: Qrels, new: Qrels, names: Sequence[str] = ("old", "new")) -> Differences:
+def diff_qrels(old: Qrels, new: Qrels, names: Sequence[str] = ("old", "new")) -> QrelsDiff:
     """What changed from one set of judgments to another.
 
     >>> from cranfield.io import as_qrels
-    >>> found = differences(as_qrels({"q": {"a": 1, "b": 0}}), as_qrels({"q": {"a": 2, "c": 1}}))
+    >>> found = diff_qrels(as_qrels({"q": {"a": 1, "b": 0}}), as_qrels({"q": {"a": 2, "c": 1}}))
     >>> found.counts
     {'same': 0, 'added': 1, 'removed': 1, 'changed': 1}
     """
-    panel = side_by_side([Assessor(names[0], old), Assessor(names[1], new)])
-    before, after = panel.grades.T
-    ratings = panel.ratings()
-    both = panel.common(0, 1)
+    matrix = build_matrix([Assessor(names[0], old), Assessor(names[1], new)])
+    before, after = matrix.grades.T
+    ratings = matrix.ratings()
+    both = matrix.common(0, 1)
     cells = ratings.codes[both, 0] * ratings.grades + ratings.codes[both, 1]
     moves = np.bincount(cells, minlength=ratings.grades**2).reshape(ratings.grades, ratings.grades)
-    return Differences(
+    return QrelsDiff(
         old=names[0],
         new=names[1],
-        panel=panel,
-        changes=tuple(_changes(panel, before, after)),
+        matrix=matrix,
+        changes=tuple(_changes(matrix, before, after)),
         grades=ratings.scale,
         moves=moves,
-        topics=tuple(_topics(panel, before, after)),
-        topics_added=tuple(query for query in panel.queries if query not in set(old.queries)),
-        topics_removed=tuple(query for query in panel.queries if query not in set(new.queries)),
+        topics=tuple(_topics(matrix, before, after)),
+        topics_added=tuple(query for query in matrix.queries if query not in set(old.queries)),
+        topics_removed=tuple(query for query in matrix.queries if query not in set(new.queries)),
     )
 
 
-def _changes(panel: Panel, before: Floats, after: Floats) -> Iterator[Change]:
-    # NaN differs from everything, so that pairs judged in neither are told apart by themselves
-    for i in np.flatnonzero((before != after) & (panel.judged > 0)).tolist():
-        yield Change(
-            panel.queries[panel.query[i]], panel.docs[i], panel.subtopics[i], _grade(before[i]), _grade(after[i])
+def _changes(matrix: AssessorMatrix, before: Floats, after: Floats) -> Iterator[GradeChange]:
+    # NaN differs from everything, also where neither file has a judgment
+    for i in np.flatnonzero((before != after) & (matrix.judged > 0)).tolist():
+        yield GradeChange(
+            matrix.queries[matrix.query[i]], matrix.docs[i], matrix.subtopics[i], _grade(before[i]), _grade(after[i])
         )
 
 
-def _topics(panel: Panel, before: Floats, after: Floats) -> Iterator[TopicChanges]:
+def _topics(matrix: AssessorMatrix, before: Floats, after: Floats) -> Iterator[TopicChanges]:
     was, now = ~np.isnan(before), ~np.isnan(after)
     kinds = (was & now & (before == after), ~was & now, was & ~now, was & now & (before != after))
-    columns = [np.bincount(panel.query[kind], minlength=len(panel.queries)).tolist() for kind in kinds]
-    for query, *counts in zip(panel.queries, *columns, strict=True):
+    columns = [np.bincount(matrix.query[kind], minlength=len(matrix.queries)).tolist() for kind in kinds]
+    for query, *counts in zip(matrix.queries, *columns, strict=True):
         yield TopicChanges(query, *counts)
 
 

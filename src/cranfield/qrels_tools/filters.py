@@ -1,4 +1,4 @@
-"""Parts and changes of judgments: filtered, binarised, mapped to other grades, sampled."""
+"""Judgments filtered, binarised, mapped to other grades, or sampled."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from cranfield.base import Record, encode_id, join_names, pluralize, replace
 from cranfield.data import Bools, Floats, Ints, Qrels
 from cranfield.errors import CranfieldError, InputError
 
-UNSAMPLED = -1.0  # the grade of what is in the pool, but not in the sample
+UNSAMPLED = -1.0  # the grade of a document in the pool but not in the sample
 
 
-class Selected(Record, eq=False):
-    """Judgments made of others, and what is to be said of it."""
+class FilteredQrels(Record, eq=False):
+    """Judgments made from others, with notes."""
 
     qrels: Qrels
     notes: tuple[str, ...]
 
 
-def keep(
+def filter_qrels(
     qrels: Qrels,
     *,
     topics: Collection[str] | None = None,
     grades: Callable[[Floats], Bools] | None = None,
     docs: Collection[str] | None = None,
     others: bool = False,
-) -> Selected:
-    """Keep the judgments of these topics, grades and documents, all at once; with `others`, all but those.
+) -> FilteredQrels:
+    """Keep the judgments that match all of these topics, grades and documents; with `others`, all the rest.
 
     >>> from cranfield.io import as_qrels
-    >>> keep(as_qrels({"1": {"a": 2, "b": 0}, "2": {"a": 1}}), docs=["a"], topics=["1"]).qrels.to_dict()
+    >>> filter_qrels(as_qrels({"1": {"a": 2, "b": 0}, "2": {"a": 1}}), docs=["a"], topics=["1"]).qrels.to_dict()
     {'1': {'a': 2.0}}
     """
     fits = np.ones(len(qrels), dtype=bool)
@@ -47,42 +47,37 @@ def keep(
         fits &= grades(qrels.grades)
     rows = np.flatnonzero(~fits if others else fits)
     if not len(rows):
-        raise CranfieldError(f"nothing is left of {qrels.name}: no judgment fits.")
+        raise CranfieldError(f"nothing remains of {qrels.name}: no judgment matches.")
     kept = rows_of(qrels, rows, qrels.grades[rows])
     gone = [query for query in qrels.queries if query not in set(kept.queries)]
     if gone and topics is None:
-        notes.append(f"{pluralize(len(gone), 'topic')} without any judgment left: {join_names(gone, 3)}.")
-    return Selected(kept, tuple(notes))
+        notes.append(f"{pluralize(len(gone), 'topic')} without any remaining judgment: {join_names(gone, 3)}.")
+    return FilteredQrels(kept, tuple(notes))
 
 
-def binarize(qrels: Qrels, rel: float = 1) -> Selected:
-    """Grades of at least `rel` become 1, others 0; negative ones, pooled but not judged, stay as they are.
+def binarize_grades(qrels: Qrels, rel: float = 1) -> FilteredQrels:
+    """Turn grades of at least `rel` into 1, others into 0; negative grades (pooled but not judged) are kept.
 
     >>> from cranfield.io import as_qrels
-    >>> binarize(as_qrels({"1": {"a": 2, "b": 1, "c": 0}}), rel=2).qrels.to_dict()
+    >>> binarize_grades(as_qrels({"1": {"a": 2, "b": 1, "c": 0}}), rel=2).qrels.to_dict()
     {'1': {'a': 1.0, 'b': 0.0, 'c': 0.0}}
     """
     if rel <= 0:
         raise CranfieldError(f"rel={rel:g} is out of range: expected a grade above 0.")
     unjudged = qrels.grades < 0
     grades = np.where(unjudged, qrels.grades, (qrels.grades >= rel).astype(np.float64))
-    notes = [
-        f"{pluralize(int((grades == 1).sum()), 'judgment')} relevant (grade {rel:g} or more), {_zeros(grades)} not."
-    ]
+    relevant, others = (int((grades == grade).sum()) for grade in (1, 0))
+    notes = [f"{pluralize(relevant, 'judgment')} relevant (grade {rel:g} or more), {others:,} not."]
     if unjudged.any():
         notes.append(
-            f"{pluralize(int(unjudged.sum()), 'negative grade')} left as found: pooled but not judged. If they are "
+            f"{pluralize(int(unjudged.sum()), 'negative grade')} kept as pooled but not judged. If they are "
             "judgments, map them first: cranfield qrels map."
         )
-    return Selected(replace(qrels, grades=grades), tuple(notes))
+    return FilteredQrels(replace(qrels, grades=grades), tuple(notes))
 
 
-def _zeros(grades: Floats) -> str:
-    return f"{int((grades == 0).sum()):,}"
-
-
-def map_grades(qrels: Qrels, new: Mapping[float, float]) -> Selected:
-    """Give grades other values; those that are not named stay as they are, and are told.
+def map_grades(qrels: Qrels, new: Mapping[float, float]) -> FilteredQrels:
+    """Map grades to other values; grades that are not named are kept and noted.
 
     >>> from cranfield.io import as_qrels
     >>> map_grades(as_qrels({"1": {"a": 2, "b": 1, "c": 0}}), {1: 0, 2: 1}).qrels.to_dict()
@@ -94,16 +89,16 @@ def map_grades(qrels: Qrels, new: Mapping[float, float]) -> Selected:
         where = qrels.grades == old
         grades[where] = value
         number = int(where.sum())
-        notes.append(f"{old:g} became {value:g}: {pluralize(number, 'judgment')}.")
+        notes.append(f"{old:g} to {value:g}: {pluralize(number, 'judgment')}.")
     left = qrels.grades[~np.isin(qrels.grades, list(new))]
     if len(left):
         found = ", ".join(f"{grade:g}" for grade in np.unique(left))
-        notes.append(f"left as found: {pluralize(len(left), 'judgment')} with grade {found}, which no rule names.")
-    return Selected(replace(qrels, grades=grades), tuple(notes))
+        notes.append(f"unchanged: {pluralize(len(left), 'judgment')} with grade {found}, for which there is no rule.")
+    return FilteredQrels(replace(qrels, grades=grades), tuple(notes))
 
 
-class Sampling(Record):
-    """How much is drawn: of each topic, or of each grade of each topic."""
+class QrelsSampling(Record):
+    """How much is drawn from each topic, or from each grade of each topic."""
 
     per_topic: int | None = None  # documents
     rate: float | None = None  # or a share of them
@@ -112,57 +107,58 @@ class Sampling(Record):
 
     def __post_init__(self) -> None:
         if (self.per_topic is None) == (self.rate is None):
-            raise CranfieldError("how much to draw? Expected either a number for each topic or a rate.")
+            raise CranfieldError("expected either a number of judgments per topic or a rate.")
         if self.per_topic is not None and self.per_topic < 1:
-            raise CranfieldError(f"per_topic={self.per_topic} is out of range: expected a number from 1.")
+            raise CranfieldError(f"per_topic={self.per_topic} is out of range: expected at least 1.")
         if self.rate is not None and not 0 < self.rate <= 1:
             raise CranfieldError(f"rate={self.rate:g} is out of range: expected a share above 0, at most 1.")
 
     def number(self, size: int) -> int:
-        """How many of so many; at least one, so that every stratum says something."""
+        """How many to draw from a stratum of this size; at least one, so that every stratum contributes."""
         wanted = self.per_topic if self.rate is None else max(1, int(self.rate * size + 0.5))
         assert wanted is not None
         return min(size, wanted)
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         how = f"{self.per_topic:,}" if self.rate is None else f"{100 * self.rate:g} %"
-        return f"{how} of the judgments of each {'grade of each topic' if self.by_grade else 'topic'}, by chance"
+        return f"{how} of the judgments of each {'grade of each topic' if self.by_grade else 'topic'}, at random"
 
 
-def sample(qrels: Qrels, sampling: Sampling, five_columns: bool = False) -> Selected:
-    """Draw judgments by chance, topic by topic; what is drawn for a topic depends on it and the seed alone.
+def sample_qrels(qrels: Qrels, sampling: QrelsSampling, five_columns: bool = False) -> FilteredQrels:
+    """Draw judgments at random, topic by topic; the sample of a topic depends only on the topic and the seed.
 
-    With `five_columns` everything stays, with its stratum, and what was not drawn has grade −1: sampled qrels, for
-    estimators such as xinfAP. Strata are numbered from 1, by grade from the highest down if it is drawn by grade.
+    With `five_columns` all judgments are kept, with their stratum, and those not drawn get grade −1: sampled qrels,
+    for estimators such as xinfAP. Strata are numbered from 1; with `by_grade`, the highest grade is stratum 1.
 
     >>> from cranfield.io import as_qrels
     >>> qrels = as_qrels({"1": {"a": 1, "b": 1, "c": 0, "d": 0, "e": 0}})
-    >>> len(sample(qrels, Sampling(per_topic=2)).qrels)
+    >>> len(sample_qrels(qrels, QrelsSampling(per_topic=2)).qrels)
     2
     """
     if qrels.extra:
         raise InputError(
-            f"{qrels.name} has {', '.join(qrels.extra)} already: a sample of a sample would need the chances of both."
+            f"{qrels.name} has {', '.join(qrels.extra)} already: a sample of a sample would need the inclusion "
+            "probabilities of both."
         )
     if qrels.has_subtopics:
-        raise InputError(f"{qrels.name} tells subtopics apart: a document has several judgments, expected one to draw.")
+        raise InputError(f"{qrels.name} has subtopics: a document may have several judgments, expected one.")
     strata = _strata(qrels, sampling)
     drawn = np.zeros(len(qrels), dtype=bool)
     for i, query in enumerate(qrels.queries):
         _draw(qrels, i, query, strata, sampling, drawn)
-    notes = [f"{pluralize(int(drawn.sum()), 'judgment')} of {len(qrels):,} drawn: {sampling.described}."]
+    notes = [f"{pluralize(int(drawn.sum()), 'judgment')} of {len(qrels):,} drawn: {sampling.description}."]
     if five_columns:
         columns = {"stratum": np.array(list(map(str, strata.tolist())), dtype=object)}
         made = replace(qrels, grades=np.where(drawn, qrels.grades, UNSAMPLED), extra=columns)
         notes += _about_strata(qrels, strata, sampling)
-        return Selected(made, tuple(notes))
+        return FilteredQrels(made, tuple(notes))
     rows = np.flatnonzero(drawn)
-    return Selected(rows_of(qrels, rows, qrels.grades[rows]), tuple(notes))
+    return FilteredQrels(rows_of(qrels, rows, qrels.grades[rows]), tuple(notes))
 
 
-def _strata(qrels: Qrels, sampling: Sampling) -> Ints:
-    """The stratum of every row: that of its grade, the highest being 1, or 1 throughout."""
+def _strata(qrels: Qrels, sampling: QrelsSampling) -> Ints:
+    """The stratum of every row: that of its grade, 1 for the highest, or always 1."""
     if not sampling.by_grade:
         return np.ones(len(qrels), dtype=np.int64)
     values, place = np.unique(-qrels.grades, return_inverse=True)
@@ -170,7 +166,7 @@ def _strata(qrels: Qrels, sampling: Sampling) -> Ints:
     return np.asarray(place, dtype=np.int64).ravel() + 1
 
 
-def _draw(qrels: Qrels, i: int, query: str, strata: Ints, sampling: Sampling, drawn: Bools) -> None:
+def _draw(qrels: Qrels, i: int, query: str, strata: Ints, sampling: QrelsSampling, drawn: Bools) -> None:
     rows = range(int(qrels.starts[i]), int(qrels.starts[i + 1]))
     rng = np.random.default_rng([sampling.seed, zlib.crc32(encode_id(query))])
     by_id = sorted(rows, key=lambda row: encode_id(str(qrels.docs[row])))
@@ -180,11 +176,11 @@ def _draw(qrels: Qrels, i: int, query: str, strata: Ints, sampling: Sampling, dr
         drawn[[members[j] for j in chosen.tolist()]] = True
 
 
-def _about_strata(qrels: Qrels, strata: Ints, sampling: Sampling) -> Iterator[str]:
+def _about_strata(qrels: Qrels, strata: Ints, sampling: QrelsSampling) -> Iterator[str]:
     if sampling.by_grade:
         named = (f"{k} grade {qrels.grades[strata == k][0]:g}" for k in np.unique(strata))
         yield f"strata: {', '.join(named)}."
-    yield "what was not drawn has grade -1: in the pool, but not judged."
+    yield "judgments that were not drawn have grade -1: in the pool, but not judged."
 
 
 def rows_of(qrels: Qrels, rows: Ints, grades: Floats) -> Qrels:

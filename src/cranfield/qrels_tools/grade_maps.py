@@ -1,4 +1,4 @@
-"""Grades as a user writes them: a scale, ranges, a mapping from some to others."""
+"""Grades as users write them: a scale, ranges, a mapping to other grades."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parse_scale(text: str) -> list[float]:
 
 
 def parse_ranges(text: str) -> Callable[[Floats], Bools]:
-    """Which grades fit.
+    """A predicate for the grades in these ranges.
 
     >>> parse_ranges("0,2-")(np.array([0.0, 1.0, 2.0, 3.0])).tolist()
     [True, False, True, True]
@@ -73,22 +73,22 @@ def parse_mapping(text: str) -> dict[float, float]:
     for part in _parts(text, "OLD=NEW"):
         left, sign, right = (side.strip() for side in part.partition("="))
         if not sign or not left or not right:
-            raise InputError(f"{part!r}: expected OLD=NEW, parted by commas, as in 1=0,2=1.")
+            raise InputError(f"{part!r}: expected OLD=NEW, separated by commas, as in 1=0,2=1.")
         old, value = _decimal(left, "the old grade"), _decimal(right, "the new grade")
         if new.setdefault(old, value) != value:
-            raise InputError(f"grade {old:g} is to become both {new[old]:g} and {value:g}.")
+            raise InputError(f"grade {old:g} is mapped to both {new[old]:g} and {value:g}.")
     return new
 
 
 def parse_numbers(text: str, option: str) -> list[float]:
-    """Numbers parted by commas."""
+    """Numbers separated by commas."""
     return [_decimal(part, f"{option}: the number") for part in _parts(text, option)]
 
 
 def _parts(text: str, option: str) -> list[str]:
     parts = [part.strip() for part in text.split(",")]
     if not all(parts):
-        raise InputError(f"{option} {text!r}: expected values parted by commas.")
+        raise InputError(f"{option} {text!r}: expected values separated by commas.")
     return parts
 
 
@@ -97,7 +97,7 @@ def _ends(found: re.Match[str], part: str, option: str) -> tuple[float, float]:
         raise InputError(f"{option} {part}: expected two ends, as in 0-3.")
     low, high = (_decimal(found[i], f"{option}: the grade") for i in (1, 2))
     if low > high:
-        raise InputError(f"{option} {part}: the first grade is higher than the last.")
+        raise InputError(f"{option} {part}: the first grade is above the last.")
     return low, high
 
 

@@ -1,4 +1,4 @@
-"""What there is in judgments: topics, judged and relevant documents, grades, and topics that say little."""
+"""Statistics of judgments: topics, judged and relevant documents, grades, and topics that contribute little."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 
 from cranfield.base import Record, pluralize
 from cranfield.data import Qrels
-from cranfield.qrels_tools.provenance import Provenance, described, is_clicks
+from cranfield.qrels_tools.provenance import Provenance, describe_provenance, is_clicks
 
-MOST_RELEVANT = 1 / 3  # of what was judged; above it the pool was probably too shallow (Voorhees, CIKM 2018)
+MOST_RELEVANT = 1 / 3  # of the judged documents; above it the pool was probably too shallow (Voorhees, CIKM 2018)
 
 
 class TopicCounts(Record):
@@ -26,12 +26,12 @@ class TopicCounts(Record):
 
     @property
     def share(self) -> float | None:
-        """How much of what was judged is relevant; None if nothing was."""
+        """The share of judged documents that are relevant; None if nothing was judged."""
         return self.relevant / self.judged if self.judged else None
 
 
-class Spread(Record):
-    """A number for every topic, summed up."""
+class CountSummary(Record):
+    """The distribution of a count over topics."""
 
     least: int
     median: float
@@ -39,8 +39,8 @@ class Spread(Record):
     most: int
 
 
-class Counts(Record, eq=False):
-    """What there is in a set of judgments."""
+class QrelsCounts(Record, eq=False):
+    """The counts of a set of judgments."""
 
     name: str
     rel: float
@@ -65,22 +65,22 @@ class Counts(Record, eq=False):
 
     @property
     def many_relevant(self) -> tuple[str, ...]:
-        """Topics with more than a third of what was judged relevant."""
+        """Topics with more than a third of the judged documents relevant."""
         return tuple(topic.query for topic in self.topics if topic.share is not None and topic.share > MOST_RELEVANT)
 
-    def spread(self, what: str) -> Spread | None:
+    def spread(self, what: str) -> CountSummary | None:
         """`judged` or `relevant` documents of a topic; None without topics."""
         numbers = [getattr(topic, what) for topic in self.topics]
         if not numbers:
             return None
-        return Spread(min(numbers), median(numbers), math.fsum(numbers) / len(numbers), max(numbers))
+        return CountSummary(min(numbers), median(numbers), math.fsum(numbers) / len(numbers), max(numbers))
 
 
-def count(qrels: Qrels, rel: float = 1, known: Provenance | None = None) -> Counts:
-    """Count judgments. Where subtopics are told apart, a document counts once, with its highest grade.
+def count_judgments(qrels: Qrels, rel: float = 1, known: Provenance | None = None) -> QrelsCounts:
+    """Count judgments. With subtopics, a document counts once, with its highest grade.
 
     >>> from cranfield.io import as_qrels
-    >>> found = count(as_qrels({"1": {"a": 2, "b": 0}, "2": {"a": 0}}))
+    >>> found = count_judgments(as_qrels({"1": {"a": 2, "b": 0}, "2": {"a": 0}}))
     >>> found.judged, found.relevant, found.none_relevant
     (3, 1, ('2',))
     """
@@ -91,7 +91,7 @@ def count(qrels: Qrels, rel: float = 1, known: Provenance | None = None) -> Coun
             grades[grade] = grades.get(grade, 0) + number
     documents = {doc for judged in qrels.judged for doc, grade in judged.items() if grade >= 0}
     unjudged = sum(topic.unjudged for topic in topics)
-    return Counts(
+    return QrelsCounts(
         qrels.name,
         rel,
         topics,
@@ -111,14 +111,14 @@ def _topic(query: str, grades: Mapping[str, float], rel: float) -> TopicCounts:
 
 def _notes(qrels: Qrels, unjudged: int, known: Provenance | None) -> Iterator[str]:
     if known is not None:
-        yield described(known)
+        yield describe_provenance(known)
     yield from qrels.notes
     if unjudged:
-        yield f"{pluralize(unjudged, 'document')} with a negative grade: pooled, but not judged nor counted as judged."
+        yield f"{pluralize(unjudged, 'document')} with a negative grade: pooled but not judged, and not counted."
     if qrels.has_subtopics:
         yield (
-            "the second column tells subtopics apart: a document counts once for a topic, with its highest grade "
+            "the second column holds subtopics: a document counts once for a topic, with its highest grade "
             f"({pluralize(qrels.merged, 'document')} with several judgments)."
         )
     if is_clicks(qrels):
-        yield "these grades were made of clicks; nobody judged."
+        yield "these grades come from clicks; nobody judged."

@@ -1,4 +1,4 @@
-"""How each assessor's judgments rank the systems, and what changes with the assessor."""
+"""How the judgments of each assessor rank systems, and what changes from one assessor to another."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cranfield.base import Record
 from cranfield.data import Bools, Qrels
 from cranfield.errors import EvaluationError
 from cranfield.evaluation import Evaluator
-from cranfield.qrels_tools.assessor_matrix import Panel
+from cranfield.qrels_tools.assessor_matrix import AssessorMatrix
 from cranfield.stats import MeasureComparison, RankingCorrelation, compare, system_ranking_correlation
 
 Each = Callable[[Iterable[Any], int], Iterable[Any]]
@@ -23,8 +23,8 @@ Verdict = Literal["same", "first only", "second only", "reversed", "neither"]
 FLIPPED: tuple[Verdict, ...] = ("first only", "second only", "reversed")
 
 
-class Standing(Record):
-    """The systems by one assessor's judgments: means over the topics that he or she judged."""
+class AssessorRanking(Record):
+    """The systems evaluated with the judgments of one assessor: means over the topics that he or she judged."""
 
     assessor: str
     measure: str
@@ -33,7 +33,7 @@ class Standing(Record):
 
 
 class SystemPair(Record):
-    """Two systems by two assessors: the difference of means by each, and who finds it significant."""
+    """Two systems evaluated with two assessors: the difference of means with each, and with whom it is significant."""
 
     system: str
     reference: str
@@ -42,53 +42,53 @@ class SystemPair(Record):
     verdict: Verdict
 
 
-class Rankings(Record, eq=False):
-    """Two assessors' rankings of the systems, by the pairs that both judged."""
+class RankingComparison(Record, eq=False):
+    """The rankings of systems by two assessors, on the pairs that both judged."""
 
     first: str
     second: str
     measure: str
     topics: int
     means: tuple[Mapping[str, float], Mapping[str, float]]
-    correlation: RankingCorrelation | None  # None where there is nothing to rank by
+    correlation: RankingCorrelation | None  # None where there is nothing to rank
     pairs: tuple[SystemPair, ...]
     test: str
     note: str = ""
 
     @cached_property
     def counts(self) -> Mapping[Verdict, int]:
-        """How many pairs of systems differ significantly by both alike, by one only, in opposite ways, by neither."""
+        """How many pairs of systems differ with both assessors, one only, in opposite ways, or with neither."""
         found = [pair.verdict for pair in self.pairs]
         verdicts: tuple[Verdict, ...] = ("same", *FLIPPED, "neither")
         return {verdict: found.count(verdict) for verdict in verdicts}
 
     @property
     def flipped(self) -> tuple[SystemPair, ...]:
-        """Pairs whose verdict is another one by the second assessor: lost, gained or reversed, the reversed first.
+        """Pairs whose verdict differs with the second assessor: lost, gained or reversed, the reversed first.
 
-        This is what `pooling.reduced.Flips` counts between all judgments and fewer.
+        `pooling` counts the same between all judgments and fewer.
         """
         found = [pair for pair in self.pairs if pair.verdict in FLIPPED]
         return tuple(sorted(found, key=lambda pair: pair.verdict != "reversed"))
 
     @property
     def best(self) -> tuple[str, ...]:
-        """The best system by each."""
+        """The best system with each assessor."""
         return tuple(max(means, key=lambda system: means[system]) for means in self.means if means)
 
 
-class Standings(Record, eq=False):
-    """What assessors' judgments say of systems."""
+class SystemRankings(Record, eq=False):
+    """The systems ranked with the judgments of each assessor."""
 
     systems: tuple[str, ...]
     measures: tuple[str, ...]
-    standings: tuple[Standing, ...]
-    rankings: tuple[Rankings, ...]
+    by_assessor: tuple[AssessorRanking, ...]
+    comparisons: tuple[RankingComparison, ...]  # of every two assessors
     notes: tuple[str, ...]
 
 
-def stand(
-    panel: Panel,
+def rank_by_assessor(
+    matrix: AssessorMatrix,
     runs: Sequence[Any],
     measures: Sequence[str],
     *,
@@ -97,55 +97,66 @@ def stand(
     alpha: float = 0.05,
     seed: int = 1,
     each: Each = lambda items, total: items,
-) -> Standings:
-    """Evaluate runs by the judgments of each assessor, and compare the rankings of every two.
+) -> SystemRankings:
+    """Evaluate runs with the judgments of each assessor, and compare the rankings of every two assessors.
 
-    Two assessors are compared on the pairs that both judged, so that they differ in opinion and in nothing else. All
-    pairs of systems are tested by the randomised Tukey HSD test; two systems by the paired t-test.
+    Two assessors are compared on the pairs that both judged, so only their opinions differ. All pairs of systems are
+    tested with the randomised Tukey HSD test; two systems with the paired t-test.
     """
-    judging = _Judging(panel, runs, measures, rel, run_format)
-    couples = list(combinations(range(len(panel.assessors)), 2))
-    own = {i: ~np.isnan(panel.grades[:, i]) for i in range(len(panel.assessors))}
-    wanted = [(i, own[i]) for i in own] + [(i, panel.common(*pair)) for pair in couples for i in pair]
+    evaluations = _Evaluations(matrix, runs, measures, rel, run_format)
+    assessor_pairs = list(combinations(range(len(matrix.assessors)), 2))
+    own = {i: ~np.isnan(matrix.grades[:, i]) for i in range(len(matrix.assessors))}
+    wanted = [(i, own[i]) for i in own] + [(i, matrix.common(*pair)) for pair in assessor_pairs for i in pair]
     for i, where in each(wanted, len(wanted)):
-        judging.scores(i, where)
-    standings = [_standing(panel.names[i], column) for i in own for column in judging.columns(i, own[i], alpha, seed)]
-    labels = tuple(dict.fromkeys(standing.measure for standing in standings))
-    rankings = [_rankings(judging, i, j, label, alpha, seed) for i, j in couples for label in labels]
-    names = tuple(standings[0].means) if standings else ()
+        evaluations.scores(i, where)
+    by_assessor = [
+        _assessor_ranking(matrix.names[i], column)
+        for i in own
+        for column in evaluations.columns(i, own[i], alpha, seed)
+    ]
+    labels = tuple(dict.fromkeys(ranking.measure for ranking in by_assessor))
+    comparisons = [
+        _compare_rankings(evaluations, i, j, label, alpha, seed) for i, j in assessor_pairs for label in labels
+    ]
+    names = tuple(by_assessor[0].means) if by_assessor else ()
     notes = ("One system only: there is no ranking to compare.",) if len(runs) < 2 else ()
-    return Standings(names, labels, tuple(standings), tuple(rankings), notes)
+    return SystemRankings(names, labels, tuple(by_assessor), tuple(comparisons), notes)
 
 
-class _Judging:
-    """Runs evaluated by one assessor's judgments of some pairs, once for each set of pairs."""
+class _Evaluations:
+    """Evaluates runs with one assessor's judgments of some pairs, once for each set of pairs."""
 
     def __init__(
-        self, panel: Panel, runs: Sequence[Any], measures: Sequence[str], rel: float | None, run_format: str | None
+        self,
+        matrix: AssessorMatrix,
+        runs: Sequence[Any],
+        measures: Sequence[str],
+        rel: float | None,
+        run_format: str | None,
     ) -> None:
-        self.panel, self.runs, self.measures, self.rel, self.run_format = panel, runs, measures, rel, run_format
+        self.matrix, self.runs, self.measures, self.rel, self.run_format = matrix, runs, measures, rel, run_format
         self.known: dict[tuple[int, bytes], Any] = {}
         self.compared: dict[tuple[int, bytes], Sequence[Any]] = {}
 
     def scores(self, assessor: int, where: Bools) -> Any:
-        """The scores; None where there is no judgment."""
+        """The scores; None without judgments."""
         key = assessor, np.packbits(where).tobytes()
         if key not in self.known:
-            self.known[key] = self._evaluated(self.panel.qrels_of(assessor, where)) if where.any() else None
+            self.known[key] = self._evaluate(self.matrix.qrels_of(assessor, where)) if where.any() else None
         return self.known[key]
 
-    def _evaluated(self, qrels: Qrels) -> Any:
+    def _evaluate(self, qrels: Qrels) -> Any:
         evaluator = Evaluator(qrels, list(self.measures), rel=self.rel)
         return evaluator.scores([evaluator.score(run, format=self.run_format) for run in self.runs])
 
     def columns(self, assessor: int, where: Bools, alpha: float, seed: int) -> Sequence[Any]:
-        """Each measure: compared, or the mean of a single system."""
+        """The comparison on each measure, or the mean of a single system."""
         key = assessor, np.packbits(where).tobytes()
         if key not in self.compared:
-            self.compared[key] = self._columns(assessor, where, alpha, seed)
+            self.compared[key] = self._compare(assessor, where, alpha, seed)
         return self.compared[key]
 
-    def _columns(self, assessor: int, where: Bools, alpha: float, seed: int) -> Sequence[Any]:
+    def _compare(self, assessor: int, where: Bools, alpha: float, seed: int) -> Sequence[Any]:
         scores = self.scores(assessor, where)
         if scores is None:
             return ()
@@ -155,7 +166,7 @@ class _Judging:
 
 
 class _Single(Record):
-    """A system without another to compare with."""
+    """A single system on one measure, without a comparison."""
 
     label: str
     queries: tuple[str, ...]
@@ -174,36 +185,38 @@ class _Single(Record):
         return tuple(values[self.label] for values in self.summary.values())
 
 
-def _standing(name: str, column: Any) -> Standing:
-    return Standing(name, column.label, column.n, _means(column))
+def _assessor_ranking(name: str, column: Any) -> AssessorRanking:
+    return AssessorRanking(name, column.label, column.n, _means(column))
 
 
 def _means(column: Any) -> dict[str, float]:
     means = dict(zip(column.names, column.means, strict=True))
     if any(math.isnan(mean) for mean in means.values()):
-        raise EvaluationError(f"{column.label} has no value for some system: choose another measure.")
+        raise EvaluationError(f"{column.label} has no value for some systems: choose another measure.")
     return means
 
 
-def _rankings(judging: _Judging, i: int, j: int, measure: str, alpha: float, seed: int) -> Rankings:
-    panel, where = judging.panel, judging.panel.common(i, j)
-    names = panel.names[i], panel.names[j]
+def _compare_rankings(
+    evaluations: _Evaluations, i: int, j: int, measure: str, alpha: float, seed: int
+) -> RankingComparison:
+    matrix, where = evaluations.matrix, evaluations.matrix.common(i, j)
+    names = matrix.names[i], matrix.names[j]
     if not where.any():
-        labels = panel.assessors[i].label, panel.assessors[j].label
+        labels = matrix.assessors[i].label, matrix.assessors[j].label
         note = f"{labels[0]} and {labels[1]} judged no pair in common: their rankings cannot be compared."
-        return Rankings(*names, measure, 0, ({}, {}), None, (), "", note)
-    first, second = (_labelled(judging.columns(k, where, alpha, seed), measure) for k in (i, j))
+        return RankingComparison(*names, measure, 0, ({}, {}), None, (), "", note)
+    first, second = (_find_column(evaluations.columns(k, where, alpha, seed), measure) for k in (i, j))
     means = _means(first), _means(second)
-    if len(judging.runs) < 2:
-        return Rankings(
+    if len(evaluations.runs) < 2:
+        return RankingComparison(
             *names, measure, first.n, means, None, (), "", "One system only: there is no ranking to compare."
         )
     correlation = system_ranking_correlation(*means)
     pairs = tuple(_system_pairs(first, second))
-    return Rankings(*names, measure, first.n, means, correlation, pairs, first.design.method, correlation.note)
+    return RankingComparison(*names, measure, first.n, means, correlation, pairs, first.design.method, correlation.note)
 
 
-def _labelled(columns: Sequence[Any], measure: str) -> Any:
+def _find_column(columns: Sequence[Any], measure: str) -> Any:
     return next(column for column in columns if column.label == measure)
 
 

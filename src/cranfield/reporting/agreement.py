@@ -9,7 +9,16 @@ from typing import Any
 
 from cranfield.base import pluralize
 from cranfield.data import Floats, Ints
-from cranfield.qrels_tools import Agreement, Couple, Design, Group, Judged, ModelAgainstPeople, Rankings, Standings
+from cranfield.qrels_tools import (
+    Agreement,
+    AgreementDesign,
+    AssessorGroup,
+    AssessorPair,
+    AssessorSummary,
+    ModelAgainstPeople,
+    RankingComparison,
+    SystemRankings,
+)
 from cranfield.stats import AGREEMENT_TITLES, ALL_ASSESSOR_COEFFICIENTS, Estimate
 from cranfield.tables import MISSING, Cell, Table, dumped, render, versions
 
@@ -42,14 +51,14 @@ def as_text(found: Agreement, width: int = WIDTH, styled: bool = False, full: bo
     parts = [*_said(_headline(found), width)]
     parts += [render.terminal([_assessors(found)], width, styled)]
     if found.overall is not None and found.overall.pairs:
-        parts.append(render.terminal([_figures(found)], width, styled))
-        if len(found.couples) > 1:
+        parts.append(render.terminal([_coefficients(found)], width, styled))
+        if len(found.assessor_pairs) > 1:
             parts.append(render.terminal([_couples(found)], width, styled))
         parts += _differences(found, width, styled, full)
         parts += _models(found, width, styled)
         parts.append(_topics(found, width, styled, full))
-    if found.standings is not None:
-        parts += _systems(found.standings, found.labels, width, styled, full)
+    if found.system_rankings is not None:
+        parts += _systems(found.system_rankings, found.labels, width, styled, full)
     parts.append("".join(_said(_remarks(found), width)))
     return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
 
@@ -86,7 +95,7 @@ def _headline(found: Agreement) -> Iterator[str]:
     if group is None or not group.pairs:
         yield "There is no agreement to speak of." if group else "One assessor: nothing to compare."
         return
-    known = group.figures
+    known = group.coefficients
     who, both = ("They", "both") if len(group.names) == 2 else (f"{len(group.names)} assessors", "at least two")
     names = " and ".join(found.labels[name] for name in group.names) if len(group.names) == 2 else who
     of = pluralize(group.pairs, "pair") + f" that {both} judged ({pluralize(group.topics, 'topic')})"
@@ -98,7 +107,7 @@ def _headline(found: Agreement) -> Iterator[str]:
     for one in found.models:
         if one.judgments:
             yield _model_sentence(one, found)
-    rankings = found.standings.rankings if found.standings else ()
+    rankings = found.system_rankings.comparisons if found.system_rankings else ()
     if len(rankings) <= MOST_SENTENCES:
         yield from (_ranking_sentence(one, found.labels) for one in rankings)
     else:
@@ -122,11 +131,11 @@ def _model_sentence(one: ModelAgainstPeople, found: Agreement) -> str:
         f"{share['lower']} of {pluralize(one.judgments, 'judgment')}: {sign}{_with_interval(gap)} on average."
     )
     if found.people is not None and found.people.pairs:
-        text += f" People among themselves: α (ordinal) {_with_interval(found.people.figures['alpha_ordinal'])}."
+        text += f" People among themselves: α (ordinal) {_with_interval(found.people.coefficients['alpha_ordinal'])}."
     return text
 
 
-def _summed_up(rankings: Sequence[Rankings], labels: Mapping[str, str]) -> Iterator[str]:
+def _summed_up(rankings: Sequence[RankingComparison], labels: Mapping[str, str]) -> Iterator[str]:
     """The rankings of many pairs of assessors, a sentence for each measure."""
     for measure in dict.fromkeys(one.measure for one in rankings):
         own = [one for one in rankings if one.measure == measure and one.correlation is not None]
@@ -142,13 +151,13 @@ def _summed_up(rankings: Sequence[Rankings], labels: Mapping[str, str]) -> Itera
             )
 
 
-def _flips(one: Rankings) -> tuple[int, int, int]:
+def _flips(one: RankingComparison) -> tuple[int, int, int]:
     """How many pairs of systems are flipped, and of these how many significant by one only, how many reversed."""
     turned = one.counts["reversed"]
     return len(one.flipped), len(one.flipped) - turned, turned
 
 
-def _ranking_sentence(one: Rankings, labels: Mapping[str, str]) -> str:
+def _ranking_sentence(one: RankingComparison, labels: Mapping[str, str]) -> str:
     if one.correlation is None:
         return one.note[0].upper() + one.note[1:]
     counts, number = one.counts, len(one.pairs)
@@ -170,22 +179,22 @@ def _assessors(found: Agreement) -> Table:
     return Table("Assessors", header, tuple(_assessor(one, found.scale) for one in found.assessors))
 
 
-def _assessor(one: Judged, scale: Floats) -> tuple[Cell, ...]:
+def _assessor(one: AssessorSummary, scale: Floats) -> tuple[Cell, ...]:
     share = MISSING if not one.pairs else f"{100 * one.relevant / one.pairs:.1f} %"
     grades = (f"{one.grades.get(float(grade), 0):,}" for grade in scale)
     return tuple(map(Cell, (one.label, f"{one.pairs:,}", f"{one.topics:,}", figure(one.mean), share, *grades)))
 
 
-def _figures(found: Agreement) -> Table:
+def _coefficients(found: Agreement) -> Table:
     """Everyone, a line a figure; beside it people alone, where there are models."""
     groups = [group for group in (found.overall, found.people) if group is not None]
     heads = ("All",) if len(groups) == 1 else ("All", "People")
     titles = (f"{100 * found.design.level:g} % interval", "Pairs")
     rows = []
-    for name in groups[0].figures:
+    for name in groups[0].coefficients:
         cells = [Cell(AGREEMENT_TITLES[name])]
         for group in groups:
-            one = group.figures.get(name)
+            one = group.coefficients.get(name)
             shown = (figure(one.value), interval(one), f"{one.n:,}") if one else (MISSING,) * 3
             cells += map(Cell, shown)
         rows.append(tuple(cells))
@@ -195,10 +204,10 @@ def _figures(found: Agreement) -> Table:
 
 
 def _couples(found: Agreement) -> Table:
-    names = tuple(found.couples[0].figures)
+    names = tuple(found.assessor_pairs[0].coefficients)
     rows = []
-    for couple in (couple for couple in found.couples if couple.pairs):
-        figures = (_cell(couple.figures[name]) for name in names)
+    for couple in (couple for couple in found.assessor_pairs if couple.pairs):
+        figures = (_cell(couple.coefficients[name]) for name in names)
         rows.append((Cell(" – ".join(couple.labels)), Cell(f"{couple.pairs:,}"), *figures))
     return Table("Two by two", ("Assessors", "Pairs", *(_SHORT[name] for name in names)), tuple(rows))
 
@@ -209,7 +218,7 @@ def _cell(one: Estimate, small: bool = True) -> Cell:
 
 def _differences(found: Agreement, width: int, styled: bool, full: bool) -> Iterator[str]:
     """Who is stricter, and which grades are taken for which."""
-    shown = [couple for couple in found.couples if couple.pairs]
+    shown = [couple for couple in found.assessor_pairs if couple.pairs]
     cut = len(shown) if full else MOST_COUPLES
     for couple in shown[:cut]:
         assert couple.confusion is not None
@@ -220,7 +229,7 @@ def _differences(found: Agreement, width: int, styled: bool, full: bool) -> Iter
         yield f"{len(shown) - cut} more pairs of assessors: --full, or --format json.\n"
 
 
-def _stricter(couple: Couple) -> str:
+def _stricter(couple: AssessorPair) -> str:
     assert couple.means is not None and couple.difference is not None
     first, second = couple.labels
     higher, lower = (f"{100 * n / couple.pairs:.1f} %" for n in (couple.higher, couple.lower))
@@ -256,16 +265,16 @@ def _models(found: Agreement, width: int, styled: bool) -> Iterator[str]:
 def _topics(found: Agreement, width: int, styled: bool, full: bool) -> str:
     usual = _BY_TOPIC if len(found.assessors) == 2 else _OF_SEVERAL_BY_TOPIC
     groups = found.topics.values()
-    wanted = [name for name in usual if any(group.figures[name].value is not None for group in groups)]
+    wanted = [name for name in usual if any(group.coefficients[name].value is not None for group in groups)]
     small = full or len(found.topics) <= MOST_TOPICS
     lines = list(found.topics.items())
     cut = len(lines) if full else MOST_TOPIC_LINES
     rows = [
-        (Cell(query), Cell(f"{group.pairs:,}"), *(_cell(group.figures[name], small) for name in wanted))
+        (Cell(query), Cell(f"{group.pairs:,}"), *(_cell(group.coefficients[name], small) for name in wanted))
         for query, group in lines[:cut]
     ]
     if len(lines) > 1:
-        means = (figure(_mean(group.figures[name].value for group in found.topics.values())) for name in wanted)
+        means = (figure(_mean(group.coefficients[name].value for group in found.topics.values())) for name in wanted)
         rows.append((Cell("Mean"), Cell(""), *map(Cell, means)))
     table = Table("By topic", ("Topic", "Pairs", *(_SHORT[name] for name in wanted)), tuple(rows))
     more = f"{len(lines) - cut:,} more topics: --full, or --format json.\n" if len(lines) > cut else ""
@@ -277,12 +286,12 @@ def _mean(values: Iterable[float | None]) -> float | None:
     return sum(there) / len(there) if there else None
 
 
-def _systems(found: Standings, labels: Mapping[str, str], width: int, styled: bool, full: bool) -> Iterator[str]:
+def _systems(found: SystemRankings, labels: Mapping[str, str], width: int, styled: bool, full: bool) -> Iterator[str]:
     for measure in found.measures:
         yield render.terminal([_means(found, measure, labels)], width, styled)
-    if any(one.correlation for one in found.rankings):
+    if any(one.correlation for one in found.comparisons):
         yield render.terminal([_rankings(found, labels)], width, styled)
-    for one in found.rankings:
+    for one in found.comparisons:
         cut = len(one.flipped) if full else MOST_FLIPPED
         first, second = labels[one.first], labels[one.second]
         by = {"reversed": "by each", "first only": f"by {first} only", "second only": f"by {second} only"}
@@ -302,9 +311,9 @@ def _signed(value: float) -> str:
     return f"+{text}" if value > 0 and re.search("[1-9]", text) else text
 
 
-def _means(found: Standings, measure: str, labels: Mapping[str, str]) -> Table:
+def _means(found: SystemRankings, measure: str, labels: Mapping[str, str]) -> Table:
     """Systems by the first assessor's means, with the rank that each assessor gives them."""
-    own = [one for one in found.standings if one.measure == measure]
+    own = [one for one in found.by_assessor if one.measure == measure]
     systems = sorted(found.systems, key=lambda system: -own[0].means[system])
     rows = []
     for system in systems:
@@ -321,11 +330,11 @@ def _means(found: Standings, measure: str, labels: Mapping[str, str]) -> Table:
     return Table(f"{measure} by each assessor's judgments (rank)", header, (*rows, last))
 
 
-def _rankings(found: Standings, labels: Mapping[str, str]) -> Table:
+def _rankings(found: SystemRankings, labels: Mapping[str, str]) -> Table:
     verdicts = ("Both", "Flipped", "1st only", "2nd only", "Reversed", "Neither")
     header = ("Assessors", "Measure", "Topics", "τ", "τ_AP", *verdicts)
     rows = []
-    for one in found.rankings:
+    for one in found.comparisons:
         if one.correlation is not None:
             names, alike = f"{labels[one.first]} – {labels[one.second]}", (one.correlation.tau, one.correlation.tau_ap)
             numbers = (f"{n:,}" for n in _numbers(one).values())
@@ -334,7 +343,7 @@ def _rankings(found: Standings, labels: Mapping[str, str]) -> Table:
     return Table(title, header, tuple(rows), names=2)
 
 
-def _numbers(one: Rankings) -> dict[str, int]:
+def _numbers(one: RankingComparison) -> dict[str, int]:
     """How many pairs of systems are alike by both, flipped in all and in each way, and significant by neither."""
     numbers = {verdict.replace(" ", "_"): number for verdict, number in one.counts.items()}
     return {"same": numbers.pop("same"), "flipped": len(one.flipped), **numbers}
@@ -345,26 +354,26 @@ def _remarks(found: Agreement) -> Iterator[str]:
     if group is not None and group.pairs:
         yield _how(found.design, found.scale)
         told: dict[str, list[str]] = {}
-        for name, one in group.figures.items():
+        for name, one in group.coefficients.items():
             if one.note:
                 told.setdefault(one.note, []).append(_SHORT[name])
         yield from (f"{', '.join(names)}: {note}" for note, names in told.items())
         if len(group.names) > 2 and 0 < group.full < group.pairs:
             names = " and ".join(AGREEMENT_TITLES[name] for name in ALL_ASSESSOR_COEFFICIENTS)
             yield f"{names} are over the {pluralize(group.full, 'pair')} that all {len(group.names)} judged."
-        if apart := [" – ".join(couple.labels) for couple in found.couples if not couple.pairs]:
+        if apart := [" – ".join(couple.labels) for couple in found.assessor_pairs if not couple.pairs]:
             yield f"No pair in common, so nothing to compare: {', '.join(apart)}."
-        if len(found.couples) > 1:
-            constant = [c for c in found.couples if c.figures["kappa"].note and c.pairs]
-            yield from (f"{' – '.join(c.labels)}: {c.figures['kappa'].note}" for c in constant)
-    if found.standings is not None:
-        tests = dict.fromkeys(one.test for one in found.standings.rankings if one.test)
+        if len(found.assessor_pairs) > 1:
+            constant = [c for c in found.assessor_pairs if c.coefficients["kappa"].note and c.pairs]
+            yield from (f"{' – '.join(c.labels)}: {c.coefficients['kappa'].note}" for c in constant)
+    if found.system_rankings is not None:
+        tests = dict.fromkeys(one.test for one in found.system_rankings.comparisons if one.test)
         yield from (f"Significant: {test}, α = .05." for test in tests)
-        yield from found.standings.notes
+        yield from found.system_rankings.notes
     yield from found.notes
 
 
-def _how(design: Design, scale: Floats) -> str:
+def _how(design: AgreementDesign, scale: Floats) -> str:
     grades = " ".join(f"{grade:g}" for grade in scale)
     what = f"Scale {grades}, relevant from {design.rel:g}."
     if not design.resamples:
@@ -392,17 +401,17 @@ def as_json(found: Agreement) -> str:
         },
         "overall": _group_record(found.overall),
         "people": _group_record(found.people),
-        "pairs": [_couple_record(couple) for couple in found.couples],
+        "pairs": [_couple_record(couple) for couple in found.assessor_pairs],
         "topics": {query: _group_record(group) for query, group in found.topics.items()},
         "models": [_model_record(one) for one in found.models],
-        "systems": None if found.standings is None else _standings_record(found.standings),
-        "notes": [*found.notes, *(found.standings.notes if found.standings else ())],
+        "systems": None if found.system_rankings is None else _standings_record(found.system_rankings),
+        "notes": [*found.notes, *(found.system_rankings.notes if found.system_rankings else ())],
         "versions": versions("numpy"),
     }
     return dumped(content)
 
 
-def _assessor_record(one: Judged) -> dict[str, Any]:
+def _assessor_record(one: AssessorSummary) -> dict[str, Any]:
     return {
         "name": one.name,
         "model": one.is_model,
@@ -420,11 +429,11 @@ def _figure_record(one: Estimate) -> dict[str, Any]:
     return {"value": one.value, "low": one.low, "high": one.high, "pairs": one.n, "note": one.note}
 
 
-def _figures_record(figures: Mapping[str, Estimate]) -> dict[str, Any]:
-    return {name: _figure_record(one) for name, one in figures.items()}
+def _figures_record(coefficients: Mapping[str, Estimate]) -> dict[str, Any]:
+    return {name: _figure_record(one) for name, one in coefficients.items()}
 
 
-def _group_record(group: Group | None) -> dict[str, Any] | None:
+def _group_record(group: AssessorGroup | None) -> dict[str, Any] | None:
     if group is None:
         return None
     return {
@@ -432,11 +441,11 @@ def _group_record(group: Group | None) -> dict[str, Any] | None:
         "pairs": group.pairs,
         "judged_by_all": group.full,
         "topics": group.topics,
-        "figures": _figures_record(group.figures),
+        "figures": _figures_record(group.coefficients),
     }
 
 
-def _couple_record(couple: Couple) -> dict[str, Any]:
+def _couple_record(couple: AssessorPair) -> dict[str, Any]:
     assert couple.confusion is not None and couple.difference is not None
     return {
         "first": couple.names[0],
@@ -451,7 +460,7 @@ def _couple_record(couple: Couple) -> dict[str, Any]:
         "second_higher": couple.higher,
         "mean_grades": None if couple.means is None else list(couple.means),
         "difference": _figure_record(couple.difference),
-        "figures": _figures_record(couple.figures),
+        "figures": _figures_record(couple.coefficients),
         "by_topic": {query: dict(values) for query, values in (couple.by_topic or {}).items()},
     }
 
@@ -468,19 +477,19 @@ def _model_record(one: ModelAgainstPeople) -> dict[str, Any]:
     }
 
 
-def _standings_record(found: Standings) -> dict[str, Any]:
+def _standings_record(found: SystemRankings) -> dict[str, Any]:
     return {
         "systems": list(found.systems),
         "measures": list(found.measures),
         "by_assessor": [
             {"assessor": one.assessor, "measure": one.measure, "topics": one.topics, "means": dict(one.means)}
-            for one in found.standings
+            for one in found.by_assessor
         ],
-        "rankings": [_rankings_record(one) for one in found.rankings],
+        "rankings": [_rankings_record(one) for one in found.comparisons],
     }
 
 
-def _rankings_record(one: Rankings) -> dict[str, Any]:
+def _rankings_record(one: RankingComparison) -> dict[str, Any]:
     alike = one.correlation
     return {
         "first": one.first,

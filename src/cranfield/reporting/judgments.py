@@ -12,7 +12,17 @@ from typing import Any
 from cranfield.base import encode_id, join_names, pluralize
 from cranfield.data import Qrels
 from cranfield.io import format_number as written
-from cranfield.qrels_tools import CAUTION, KINDS, Change, Clicked, Conflict, Counts, Differences, Merged, Spread
+from cranfield.qrels_tools import (
+    CHANGE_KINDS,
+    CLICK_CAUTION,
+    ClickQrels,
+    Conflict,
+    CountSummary,
+    GradeChange,
+    MergedQrels,
+    QrelsCounts,
+    QrelsDiff,
+)
 from cranfield.tables import MISSING, Cell, Table, dumped, render
 
 MOST_SHOWN = 5  # conflicts and changes on the screen; files have all
@@ -27,10 +37,10 @@ def size_of(qrels: Qrels) -> str:
     return f"{pluralize(len(qrels), 'judgment')} of {pluralize(len(qrels.queries), 'topic')}"
 
 
-def merge_text(merged: Merged, file: str | None, width: int, styled: bool) -> str:
+def merge_text(merged: MergedQrels, file: str | None, width: int, styled: bool) -> str:
     """What was merged, by which rule, and where assessors differ."""
-    names = merged.panel.assessors
-    lines = [f"{pluralize(len(names), 'assessor')} merged: {size_of(merged.qrels)}.", f"Rule: {merged.described}."]
+    names = merged.matrix.assessors
+    lines = [f"{pluralize(len(names), 'assessor')} merged: {size_of(merged.qrels)}.", f"Rule: {merged.description}."]
     if models := [one.name for one in names if one.is_model]:
         lines.append(f"Among them {pluralize(len(models), 'model')}, as asked for: {', '.join(models)}.")
     lines += _settled(merged)
@@ -48,7 +58,7 @@ def merge_text(merged: Merged, file: str | None, width: int, styled: bool) -> st
     return text
 
 
-def _settled(merged: Merged) -> Iterator[str]:
+def _settled(merged: MergedQrels) -> Iterator[str]:
     number = len(merged.conflicts)
     if merged.several:
         share = 100 * number / merged.several
@@ -62,28 +72,28 @@ def _settled(merged: Merged) -> Iterator[str]:
     if merged.too_few:
         yield f"{pluralize(merged.too_few, 'pair')} left out: too few assessors judged them."
     if merged.not_primary:
-        name = merged.panel.names[0]
+        name = merged.matrix.names[0]
         yield f"{pluralize(merged.not_primary, 'pair')} not judged by {name}: the grade is that of the next."
 
 
-def _trust(merged: Merged) -> Table:
+def _trust(merged: MergedQrels) -> Table:
     """How often each assessor is right, by the model."""
     assert merged.model is not None
-    right = zip((one.label for one in merged.panel.assessors), merged.model.accuracy.tolist(), strict=True)
+    right = zip((one.label for one in merged.matrix.assessors), merged.model.accuracy.tolist(), strict=True)
     rows = tuple((Cell(name), Cell(f"{100 * share:.1f} %")) for name, share in right)
     return Table("How often each is right, by the model", ("Assessor", "Right"), rows)
 
 
-def _conflict_row(merged: Merged, one: Conflict) -> list[str]:
+def _conflict_row(merged: MergedQrels, one: Conflict) -> list[str]:
     given = [MISSING if grade is None else _grade(grade) for grade in one.grades]
     return [one.query, one.doc, *given, "left out" if one.merged is None else _grade(one.merged)]
 
 
-def conflicts_table(merged: Merged, path: str) -> bytes:
+def conflicts_table(merged: MergedQrels, path: str) -> bytes:
     """Every conflict, then pairs on which assessors agree but are overruled; tabs, or commas in a file called .csv."""
     pairs = [*merged.conflicts, *merged.overruled]
     several = any(one.subtopic != pairs[0].subtopic for one in pairs)
-    header = ["query", *(["subtopic"] if several else []), "doc", *merged.panel.names, "merged", "tie"]
+    header = ["query", *(["subtopic"] if several else []), "doc", *merged.matrix.names, "merged", "tie"]
     rows = (
         [
             one.query,
@@ -98,13 +108,13 @@ def conflicts_table(merged: Merged, path: str) -> bytes:
     return _delimited(header, rows, path)
 
 
-def differences_text(found: Differences, rel: float, width: int, styled: bool, file: str | None) -> str:
+def differences_text(found: QrelsDiff, rel: float, width: int, styled: bool, file: str | None) -> str:
     """What was added, removed and changed: counts, from which grade to which, and the first of the pairs."""
     counts = found.counts
     if not found.changes:
         lines = [f"{found.old} and {found.new} hold the same judgments: {pluralize(counts['same'], 'pair')}."]
     else:
-        numbers = ", ".join(f"{counts[kind]:,} {kind}" for kind in KINDS)
+        numbers = ", ".join(f"{counts[kind]:,} {kind}" for kind in CHANGE_KINDS)
         lines = [f"From {found.old} to {found.new}: {numbers}, {counts['same']:,} as before."]
         up, down = found.crossed(rel)
         if counts["changed"]:
@@ -113,7 +123,7 @@ def differences_text(found: Differences, rel: float, width: int, styled: bool, f
         lines.append(f"{pluralize(len(found.topics_added), 'new topic')}: {join_names(found.topics_added, 5)}.")
     if found.topics_removed:
         lines.append(f"{pluralize(len(found.topics_removed), 'topic')} gone: {join_names(found.topics_removed, 5)}.")
-    lines += found.panel.notes
+    lines += found.matrix.notes
     parts = ["\n".join(line for one in lines for line in textwrap.wrap(one, width)) + "\n"]
     if counts["changed"]:
         parts.append(render.terminal([_moves(found)], width, styled))
@@ -126,7 +136,7 @@ def differences_text(found: Differences, rel: float, width: int, styled: bool, f
     return "\n".join(parts)
 
 
-def _moves(found: Differences) -> Table:
+def _moves(found: QrelsDiff) -> Table:
     grades = [f"{grade:g}" for grade in found.grades]
     rows = tuple(
         tuple(map(Cell, (grade, *(f"{n:,}" for n in row))))
@@ -135,7 +145,7 @@ def _moves(found: Differences) -> Table:
     return Table("Grades before (rows) and after (columns)", ("Grade", *grades), rows)
 
 
-def _topic_changes(found: Differences, most: int = 20) -> Table:
+def _topic_changes(found: QrelsDiff, most: int = 20) -> Table:
     changed = [one for one in found.topics if one.added or one.removed or one.changed]
     changed.sort(key=lambda one: -(one.added + one.removed + one.changed))
     rows = tuple(
@@ -146,7 +156,7 @@ def _topic_changes(found: Differences, most: int = 20) -> Table:
     return Table(title, ("Topic", "Added", "Removed", "Changed", "As before"), rows)
 
 
-def _first(found: Differences) -> Table:
+def _first(found: QrelsDiff) -> Table:
     rows = tuple(
         tuple(map(Cell, (one.query, one.doc, _or_dash(one.old), _or_dash(one.new), one.kind)))
         for one in found.changes[:MOST_SHOWN]
@@ -158,7 +168,7 @@ def _or_dash(grade: float | None) -> str:
     return MISSING if grade is None else _grade(grade)
 
 
-def changes_table(found: Differences, path: str) -> bytes:
+def changes_table(found: QrelsDiff, path: str) -> bytes:
     """Every pair that differs, a line each."""
     return _delimited(
         ["query", "subtopic", "doc", "change", "old", "new"],
@@ -170,7 +180,7 @@ def changes_table(found: Differences, path: str) -> bytes:
     )
 
 
-def differences_json(found: Differences, rel: float) -> str:
+def differences_json(found: QrelsDiff, rel: float) -> str:
     up, down = found.crossed(rel)
     return dumped(
         {
@@ -189,16 +199,16 @@ def differences_json(found: Differences, rel: float) -> str:
                 for one in found.topics
             },
             "changes": [_change(one) for one in found.changes],
-            "notes": list(found.panel.notes),
+            "notes": list(found.matrix.notes),
         }
     )
 
 
-def _change(one: Change) -> dict[str, Any]:
+def _change(one: GradeChange) -> dict[str, Any]:
     return {"query": one.query, "doc": one.doc, "subtopic": one.subtopic, "old": one.old, "new": one.new}
 
 
-def counts_text(found: Counts, topics: bool, width: int, styled: bool) -> str:
+def counts_text(found: QrelsCounts, topics: bool, width: int, styled: bool) -> str:
     """Counts, grades, and the topics that say little."""
     rows = [
         ("Topics", f"{len(found.topics):,}"),
@@ -224,7 +234,7 @@ def _share(part: int, whole: int) -> str:
     return MISSING if not whole else f"{100 * part / whole:.1f} %"
 
 
-def _spreads(found: Counts) -> Table:
+def _spreads(found: QrelsCounts) -> Table:
     header = ("Per topic", "Least", "Median", "Mean", "Most")
     rows = []
     for what, title in (("judged", "Judged"), ("relevant", "Relevant")):
@@ -234,11 +244,11 @@ def _spreads(found: Counts) -> Table:
     return Table("", header, tuple(rows))
 
 
-def _spread(spread: Spread) -> list[str]:
+def _spread(spread: CountSummary) -> list[str]:
     return [f"{spread.least:,}", f"{spread.median:,.1f}", f"{spread.mean:,.1f}", f"{spread.most:,}"]
 
 
-def _topic_counts(found: Counts) -> Table:
+def _topic_counts(found: QrelsCounts) -> Table:
     grades = list(found.grades)
     rows = tuple(
         tuple(
@@ -259,7 +269,7 @@ def _topic_counts(found: Counts) -> Table:
     return Table("Topics", ("Topic", "Judged", "Relevant", "Share", *(f"{grade:g}" for grade in grades)), rows, groups)
 
 
-def _remarks(found: Counts) -> Iterator[str]:
+def _remarks(found: QrelsCounts) -> Iterator[str]:
     none, many = found.none_relevant, found.many_relevant
     if none:
         yield f"{pluralize(len(none), 'topic')} without a relevant document: {join_names(none)}."
@@ -270,7 +280,7 @@ def _remarks(found: Counts) -> Iterator[str]:
     yield from (note[0].upper() + note[1:] for note in found.notes)
 
 
-def counts_json(found: Counts) -> str:
+def counts_json(found: QrelsCounts) -> str:
     return dumped(
         {
             "name": found.name,
@@ -300,23 +310,23 @@ def counts_json(found: Counts) -> str:
     )
 
 
-def _spread_record(spread: Spread | None) -> dict[str, float] | None:
+def _spread_record(spread: CountSummary | None) -> dict[str, float] | None:
     if spread is None:
         return None
     return {"least": spread.least, "median": spread.median, "mean": spread.mean, "most": spread.most}
 
 
-def clicks_text(clicked: Clicked) -> str:
+def clicks_text(clicked: ClickQrels) -> str:
     """What became of a click log, by which rule, and what it is not."""
     given = clicked.qrels.grades
     grades = [f"{pluralize(int((given == grade).sum()), 'pair')} with grade {grade:g}" for grade in sorted(set(given))]
     lines = [
         f"Made of clicks, not judged: {size_of(clicked.qrels)} ({', '.join(grades)}).",
-        f"Rule: {clicked.rule.described}.",
+        f"Rule: {clicked.rule.description}.",
         f"Left out, of {pluralize(clicked.pairs, 'pair')} in the log: {clicked.few:,} with too few impressions"
         + (f", {clicked.undecided:,} undecided." if clicked.rule.rule == "wilson" else "."),
         *(note[0].upper() + note[1:] for note in clicked.notes),
-        CAUTION,
+        CLICK_CAUTION,
     ]
     return "\n".join(line for one in lines for line in textwrap.wrap(one, 100))
 

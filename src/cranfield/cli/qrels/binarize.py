@@ -8,7 +8,7 @@ import click
 
 from cranfield.cli.options import rel_option
 from cranfield.cli.qrels.common import input_options, make_reader, output_options, write_derived
-from cranfield.qrels_tools import binarize
+from cranfield.qrels_tools import binarize_grades
 
 
 @click.command(name="binarize")
@@ -25,4 +25,4 @@ def command(qrels: str, rel: float, output: str, quiet: bool, **options: Any) ->
     """
     old = make_reader(**options)(qrels)
     rule = f"1 for grades of {rel:g} or more, else 0"
-    write_derived(qrels, old, binarize(old, rel), output, "binarize", rule, quiet, rel=rel)
+    write_derived(qrels, old, binarize_grades(old, rel), output, "binarize", rule, quiet, rel=rel)

@@ -9,7 +9,7 @@ import click
 from cranfield.cli.options import choice_option
 from cranfield.cli.qrels.common import output_options, protect_inputs, write
 from cranfield.io import read_topics
-from cranfield.qrels_tools import LEAST_IMPRESSIONS, THRESHOLDS, ClickRule, judge_by_clicks, parse_numbers
+from cranfield.qrels_tools import CLICK_THRESHOLDS, MIN_IMPRESSIONS, ClickRule, make_click_qrels, parse_numbers
 from cranfield.reporting import clicks_text
 
 
@@ -21,14 +21,14 @@ from cranfield.reporting import clicks_text
 @click.option(
     "--thresholds",
     metavar="RATE,...",
-    default=",".join(f"{t:g}" for t in THRESHOLDS),
+    default=",".join(f"{t:g}" for t in CLICK_THRESHOLDS),
     show_default=True,
     help="Clicks per impression from which the grade is 1, 2, …",
 )
 @click.option(
     "--min-impressions",
     type=click.IntRange(1),
-    default=LEAST_IMPRESSIONS,
+    default=MIN_IMPRESSIONS,
     show_default=True,
     help="Leave out pairs with fewer impressions.",
 )
@@ -60,5 +60,5 @@ def command(
     protect_inputs(output, [log, topics])
     click_rule = ClickRule(rule, tuple(parse_numbers(thresholds, "--thresholds")), min_impressions, level)
     titles = None if topics is None else {topic.id: topic.title for topic in read_topics(topics)}
-    clicked = judge_by_clicks(log, click_rule, titles)
+    clicked = make_click_qrels(log, click_rule, titles)
     write(clicked.qrels, output, clicked.provenance(), [clicks_text(clicked)], quiet)

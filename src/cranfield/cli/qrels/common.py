@@ -19,7 +19,7 @@ from cranfield.cli.options import (
 )
 from cranfield.data import Qrels
 from cranfield.errors import InputError
-from cranfield.qrels_tools import Provenance, Selected, inherited, read_provenance, write_judgments
+from cranfield.qrels_tools import FilteredQrels, Provenance, inherit_provenance, read_provenance, write_judgments
 from cranfield.reporting import size_of
 
 Reader = Callable[[str], Qrels]
@@ -62,9 +62,9 @@ def write(qrels: Qrels, output: str, provenance: Provenance, notes: Iterable[str
 
 
 def write_derived(
-    source: str, old: Qrels, new: Selected, output: str, command: str, rule: str, quiet: bool, **settings: Any
+    source: str, old: Qrels, new: FilteredQrels, output: str, command: str, rule: str, quiet: bool, **settings: Any
 ) -> None:
     """Write judgments derived from one file."""
     protect_inputs(output, [source])
-    provenance = inherited(f"cranfield qrels {command}", rule, old, read_provenance(source), **settings)
+    provenance = inherit_provenance(f"cranfield qrels {command}", rule, old, read_provenance(source), **settings)
     write(new.qrels, output, provenance, [f"{size_of(new.qrels)}, of {len(old):,}.", *old.notes, *new.notes], quiet)

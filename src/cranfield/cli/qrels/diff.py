@@ -12,7 +12,7 @@ from cranfield.cli.output import echo, has_styles, line_width
 from cranfield.cli.qrels.common import input_options, make_reader, protect_inputs
 from cranfield.evaluation import distinct_names
 from cranfield.io import display_name, open_output
-from cranfield.qrels_tools import differences
+from cranfield.qrels_tools import diff_qrels
 from cranfield.reporting import judgments as report
 
 
@@ -35,7 +35,7 @@ def command(old: str, new: str, output: str | None, format_: str, rel: float, **
     protect_inputs(output, [old, new])
     read = make_reader(**options)
     names = distinct_names([display_name(old), display_name(new)], [old, new])
-    found = differences(read(old), read(new), names)
+    found = diff_qrels(read(old), read(new), names)
     if output is not None:
         with open_output(output) as out:
             out.write(report.changes_table(found, output))

@@ -8,7 +8,7 @@ import click
 
 from cranfield.cli.qrels.common import input_options, make_reader, output_options, protect_inputs, write_derived
 from cranfield.errors import CranfieldError
-from cranfield.qrels_tools import ids_of, keep, parse_ranges
+from cranfield.qrels_tools import collect_ids, filter_qrels, parse_ranges
 
 
 @click.command(name="filter")
@@ -42,7 +42,7 @@ def command(
       cranfield qrels filter qrels.txt --docs withdrawn.ids --others -o current.qrels
     """
     protect_inputs(output, [topics, docs])
-    wanted_topics, wanted_docs = ids_of(topic_ids, topics), ids_of(doc_ids, docs)
+    wanted_topics, wanted_docs = collect_ids(topic_ids, topics), collect_ids(doc_ids, docs)
     if wanted_topics is None and wanted_docs is None and grades is None:
         raise CranfieldError("nothing to filter by: name topics, documents or grades (--topic(s), --doc(s), --grades).")
     ranges = None if grades is None else parse_ranges(grades)
@@ -53,6 +53,6 @@ def command(
         "grades": grades,
         "others": others,
     }
-    new = keep(old, topics=wanted_topics, docs=wanted_docs, grades=ranges, others=others)
+    new = filter_qrels(old, topics=wanted_topics, docs=wanted_docs, grades=ranges, others=others)
     rule = "all but the topics, grades and documents asked for" if others else "topics, grades and documents asked for"
     write_derived(qrels, old, new, output, "filter", rule, quiet, **settings)

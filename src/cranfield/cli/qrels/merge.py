@@ -12,17 +12,19 @@ from cranfield.cli.output import has_styles, line_width
 from cranfield.cli.qrels.common import input_options, make_reader, output_options, protect_inputs, write
 from cranfield.errors import InputError
 from cranfield.io import open_output
-from cranfield.qrels_tools import RULES, TIES, merge, parse_scale, read_assessors
+from cranfield.qrels_tools import MERGE_RULES, MERGE_TIES, merge_qrels, parse_scale, read_assessors
 from cranfield.reporting import conflicts_table, merge_text
 
-_RULES = "\n".join(["\b", "Rules:", *(f"  {name:<12} {about}" for name, about in RULES.items())])
-_TIES = "\n".join(["\b", "Ties:", *(f"  {name:<12} {about}" for name, about in TIES.items())])
+_RULES = "\n".join(["\b", "Rules:", *(f"  {name:<12} {about}" for name, about in MERGE_RULES.items())])
+_TIES = "\n".join(["\b", "Ties:", *(f"  {name:<12} {about}" for name, about in MERGE_TIES.items())])
 
 
 @click.command(name="merge", epilog=f"{_RULES}\n\n{_TIES}")
 @click.argument("qrels", metavar="[NAME=]QRELS...", nargs=-1)
-@choice_option("--rule", tuple(RULES), "majority", "Listed below.")
-@choice_option("--ties", tuple(TIES), "lower", "Which grade counts if several have equally many votes or are medians.")
+@choice_option("--rule", tuple(MERGE_RULES), "majority", "Listed below.")
+@choice_option(
+    "--ties", tuple(MERGE_TIES), "lower", "Which grade counts if several have equally many votes or are medians."
+)
 @click.option("--primary", metavar="NAME", help="The assessor whose grades take precedence, for --rule primary.")
 @click.option(
     "--model", "models", metavar="[NAME=]QRELS", multiple=True, help="Judgments by a model: a file, or a NAME above."
@@ -66,7 +68,7 @@ def command(
         protect_inputs(target, files)
     if conflicts is not None and os.path.realpath(conflicts) == os.path.realpath(output):
         raise InputError("--conflicts and --output must be different files.", conflicts)
-    merged = merge(
+    merged = merge_qrels(
         assessors,
         rule,
         ties=ties,

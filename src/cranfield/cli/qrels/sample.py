@@ -8,7 +8,7 @@ import click
 
 from cranfield.cli.options import seed_option
 from cranfield.cli.qrels.common import input_options, make_reader, output_options, write_derived
-from cranfield.qrels_tools import Sampling, sample
+from cranfield.qrels_tools import QrelsSampling, sample_qrels
 
 
 @click.command(name="sample")
@@ -46,8 +46,8 @@ def command(
       cranfield qrels sample qrels.txt --per-topic 20 -o small.qrels
       cranfield qrels sample qrels.txt --rate 0.1 --by-grade --five-column -o sampled.qrels
     """
-    sampling = Sampling(per_topic, rate, by_grade, seed)
+    sampling = QrelsSampling(per_topic, rate, by_grade, seed)
     old = make_reader(**options)(qrels)
-    new = sample(old, sampling, five_columns)
+    new = sample_qrels(old, sampling, five_columns)
     settings = {"per_topic": per_topic, "rate": rate, "by_grade": by_grade, "five_column": five_columns, "seed": seed}
-    write_derived(qrels, old, new, output, "sample", sampling.described, quiet, **settings)
+    write_derived(qrels, old, new, output, "sample", sampling.description, quiet, **settings)

@@ -9,7 +9,7 @@ import click
 from cranfield.cli.options import format_option, rel_option
 from cranfield.cli.output import echo, has_styles, terminal_width
 from cranfield.cli.qrels.common import input_options, make_reader
-from cranfield.qrels_tools import count, read_provenance
+from cranfield.qrels_tools import count_judgments, read_provenance
 from cranfield.reporting import judgments as report
 
 
@@ -31,7 +31,7 @@ def command(qrels: str, topics: bool, format_: str, rel: float, **options: Any) 
       cranfield qrels stats qrels.txt --rel 2 --topics
       cranfield qrels stats qrels.txt --format json
     """
-    counts = count(make_reader(**options)(qrels), rel, read_provenance(qrels))
+    counts = count_judgments(make_reader(**options)(qrels), rel, read_provenance(qrels))
     if format_ == "json":
         echo(report.counts_json(counts))
     else:

@@ -17,7 +17,7 @@ from cranfield.base import pluralize
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import format_column, read_qrels, read_topics, write_qrels
 from cranfield.pooling import read_pool
-from cranfield.qrels_tools import RULES, TIES, Ties
+from cranfield.qrels_tools import MERGE_RULES, MERGE_TIES, MergeTies
 from cranfield.reporting import imported_text
 from cranfield.workbench.app_state import get_judging
 from cranfield.workbench.judge.judging_service import JudgingService
@@ -47,7 +47,7 @@ def export_page(request: Request) -> Page:
     """Downloads and imports, with a summary of the qrels that a rule makes of the judgments so far."""
     judging = get_judging(request)
     params = Params(request)
-    value: dict[str, Any] = {"rule": params.choice("rule", list(RULES), "majority"), "judgments": 0, "notes": []}
+    value: dict[str, Any] = {"rule": params.choice("rule", list(MERGE_RULES), "majority"), "judgments": 0, "notes": []}
     value |= {"unjudged": 0, "problem": ""}
     try:
         if value["rule"] == "primary" and not params.text("primary"):
@@ -66,8 +66,8 @@ def export_page(request: Request) -> Page:
     except CranfieldError as error:
         value["problem"] = _name_fields(str(error))
     extra = {
-        "rules": RULES,
-        "ties": TIES,
+        "rules": MERGE_RULES,
+        "ties": MERGE_TIES,
         "chosen": {name: params.text(name) or None for name in ("ties", "primary")}
         | {name: "1" if params.flag(name) else None for name in ("models", "round", "unjudged")},
         "names": judges(judging.log, params.flag("models")),
@@ -98,8 +98,8 @@ def download_qrels(request: Request) -> Response:
 def _export(judging: JudgingService, params: Params, is_sampled: bool = False) -> Exported:
     return export_qrels(
         judging.log,
-        params.choice("rule", list(RULES), "majority"),
-        ties=params.choice("ties", get_args(Ties), "lower"),  # type: ignore[arg-type]
+        params.choice("rule", list(MERGE_RULES), "majority"),
+        ties=params.choice("ties", get_args(MergeTies), "lower"),  # type: ignore[arg-type]
         primary=params.text("primary") or None,
         assessors=params.many("assessor") or None,
         with_models=params.flag("models"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.annotation import AssessorProgress, Assignment, Dispute, Item, TopicProgress, WorkProgress
-from cranfield.qrels_tools import RULES, TIES
+from cranfield.qrels_tools import MERGE_RULES, MERGE_TIES
 from cranfield.workbench.judge.api import KINDS
 from cranfield.workbench.schemas import (
     BOOLEAN,
@@ -50,8 +50,8 @@ EXPORT = obj(
     problem=STRING,
 )
 RULE = {
-    "rule": enum(*RULES),
-    "ties": enum(*TIES),
+    "rule": enum(*MERGE_RULES),
+    "ties": enum(*MERGE_TIES),
     "primary": STRING,
     "assessor": STRINGS,
     "models": BOOLEAN,
