@@ -25,7 +25,7 @@ from cranfield.cli.options import choice_option, format_option, grade_words_opti
 from cranfield.cli.output import echo, has_styles, line_width, write_text
 from cranfield.errors import InputError
 from cranfield.io import read_qrels
-from cranfield.qrels_tools import TIES, write_judgments
+from cranfield.qrels_tools import MERGE_TIES, write_judgments
 from cranfield.reporting import (
     exported_conflicts_table,
     exported_text,
@@ -54,7 +54,7 @@ def command() -> None:
 @command.command(name="export")
 @click.argument("log", metavar="LOG")
 @click.option("--rule", default="majority", show_default=True, help="How to merge several judgments; see below.")
-@choice_option("--ties", tuple(TIES), "lower", "Which grade counts if several tie.")
+@choice_option("--ties", tuple(MERGE_TIES), "lower", "Which grade counts if several tie.")
 @click.option("--primary", metavar="NAME", help="The assessor whose grades take precedence, for --rule primary.")
 @click.option("--assessor", "assessors", metavar="NAME", multiple=True, help="Only this assessor; repeatable.")
 @click.option("--with-models", is_flag=True, help="Include judgments by models.")
