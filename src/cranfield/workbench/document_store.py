@@ -114,12 +114,12 @@ def _read_fingerprint(path: Path) -> str | None:
 
 def _build(path: Path, fingerprint: str, documents: Iterable[Document]) -> None:
     """Write the store to a temporary file, then move it into place."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     with suppress(OSError):
-        beside.unlink()
+        temporary.unlink()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with closing(sqlite3.connect(beside, isolation_level=None)) as at:
+        with closing(sqlite3.connect(temporary, isolation_level=None)) as at:
             for pragma in ("journal_mode = OFF", "synchronous = OFF"):
                 at.execute(f"PRAGMA {pragma}")
             at.execute("CREATE TABLE documents (id TEXT PRIMARY KEY, content BLOB NOT NULL)")
@@ -130,12 +130,12 @@ def _build(path: Path, fingerprint: str, documents: Iterable[Document]) -> None:
                 at.executemany("INSERT OR IGNORE INTO documents VALUES (?, ?)", rows)
                 at.execute("COMMIT")
             at.execute("INSERT INTO about VALUES (?)", (fingerprint,))
-        os.replace(beside, path)
+        os.replace(temporary, path)
     except (sqlite3.Error, OSError) as error:
         raise InputError(f"cannot store the texts of documents: {error}.", str(path)) from None
     finally:
         with suppress(OSError):
-            beside.unlink()
+            temporary.unlink()
 
 
 def _batches(documents: Iterable[Document]) -> Iterator[list[tuple[str, bytes]]]:

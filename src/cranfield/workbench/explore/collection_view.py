@@ -49,7 +49,6 @@ class CollectionView(Record, eq=False):
     alpha: float = 0.05
     seed: int = 1
     resamples: int = 10_000
-    pool_depth: int | None = None
     costs: str | None = None  # the file with efficiency measurements
     notes: tuple[str, ...] = ()
 
@@ -192,7 +191,6 @@ class CollectionLoader:
             "alpha": evaluation.alpha,
             "seed": workspace.seed,
             "resamples": evaluation.resamples,
-            "pool_depth": None,
             "costs": costs if os.path.isfile(costs) else None,
             "notes": (*notes, *(f"{name} has no run yet: cranfield experiment creates it." for name in missing)),
         }

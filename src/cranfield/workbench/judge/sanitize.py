@@ -87,8 +87,10 @@ class _Writer(HTMLParser):
                 return
             self._open.append(tag)
         allowed = self._attributes.get("*", frozenset()) | self._attributes.get(tag, frozenset())
-        kept = {name: value or "" for name, value in attrs if name in allowed}
-        self._out.append("".join([f"<{tag}", *(f' {name}="{escape(value)}"' for name, value in kept.items()), ">"]))
+        allowed_attrs = {name: value or "" for name, value in attrs if name in allowed}
+        self._out.append(
+            "".join([f"<{tag}", *(f' {name}="{escape(value)}"' for name, value in allowed_attrs.items()), ">"])
+        )
 
     def handle_startendtag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
         # in HTML, <p/> is <p>
