@@ -1,17 +1,17 @@
-"""Quantiles of Student's t equal SciPy's."""
+"""Quantiles of Student's t, against SciPy's distribution function (its own quantiles had 11 digits before 1.17)."""
 
 from __future__ import annotations
 
 import pytest
-from scipy.special import stdtrit
+from scipy.special import stdtr
 
 from cranfield.base.student_t import t_quantile
 
 
 @pytest.mark.parametrize("df", [0.3, 1, 1.6, 2, 3, 4.5, 9, 49, 99, 199.5, 200, 201, 999, 6979, 1e5])
-def test_quantiles_equal_those_of_scipy(df: float) -> None:
+def test_quantiles_have_their_probability_in_scipy(df: float) -> None:
     for p in (0.2, 0.55, 0.9, 0.95, 0.975, 0.995, 0.9995, 0.999999):
-        assert t_quantile(df, p) == pytest.approx(float(stdtrit(df, p)), rel=2e-12)
+        assert float(stdtr(df, -t_quantile(df, p))) == pytest.approx(1 - p, rel=2e-12)
 
 
 def test_the_middle_is_zero_and_sides_mirror_each_other() -> None:
