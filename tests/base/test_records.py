@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import inspect
 import pickle
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -104,6 +105,15 @@ def test_records_extend_records() -> None:
         y: int = 2
 
     assert More(1) == More(x=1, y=2) and field_names(More) == ("x", "y") and Base.seen == [1, 1]
+
+
+def test_signatures_name_the_fields() -> None:
+    assert list(inspect.signature(Ours).parameters) == ["a", "b", "c", "d"]
+    assert inspect.signature(Ours).parameters["b"].default == "b"
+
+
+def test_fields_are_kept_in_the_order_of_the_class() -> None:
+    assert list(vars(Ours(b="x", a=1))) == ["a", "b", "c", "d"]
 
 
 def test_records_can_be_pickled() -> None:

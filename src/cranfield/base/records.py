@@ -13,6 +13,20 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 R = TypeVar("R", bound="Record")
 
 
+class _Signature:
+    """The signature of a record's class, for `help` and notebooks; made when it is asked for."""
+
+    def __get__(self, record: object, kind: type[Record]) -> Any:
+        from inspect import Parameter, Signature
+
+        parameters = []
+        for one in fields(kind):
+            default = one.default if one.default is not MISSING else one.default_factory
+            default = Parameter.empty if default is MISSING else default
+            parameters.append(Parameter(one.name, Parameter.POSITIONAL_OR_KEYWORD, default=default))
+        return Signature(parameters)
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class Record:
     """Base of all value objects: frozen, and equal to another if all fields are.
@@ -28,6 +42,7 @@ class Record:
     """
 
     _fields: ClassVar[dict[str, Field[Any]]] = {}
+    __signature__: ClassVar[Any] = _Signature()
 
     def __init_subclass__(cls, eq: bool | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -42,26 +57,23 @@ class Record:
         known = self._fields
         if len(args) > len(known):
             raise TypeError(f"{type(self).__qualname__}() takes {len(known)} arguments, {len(args)} were given")
+        for name, value in zip(known, args, strict=False):
+            if name in values:
+                raise TypeError(f"{type(self).__qualname__}() got multiple values for argument {name!r}")
+            values[name] = value
         state = self.__dict__
-        state.update(zip(known, args, strict=False))
-        for name, value in values.items():
-            if name in state or name not in known:
-                problem = "multiple values for argument" if name in known else "an unexpected keyword argument"
-                raise TypeError(f"{type(self).__qualname__}() got {problem} {name!r}")
-            state[name] = value
-        if len(state) < len(known):
-            self._fill_in_defaults()
+        for name, one in known.items():
+            if name in values:
+                state[name] = values.pop(name)
+            elif one.default is not MISSING:
+                state[name] = one.default
+            elif one.default_factory is not MISSING:
+                state[name] = one.default_factory()
+            else:
+                raise TypeError(f"{type(self).__qualname__}() is missing the argument {name!r}")
+        if values:
+            raise TypeError(f"{type(self).__qualname__}() got an unexpected keyword argument {next(iter(values))!r}")
         self.__post_init__()
-
-    def _fill_in_defaults(self) -> None:
-        for name, one in self._fields.items():
-            if name not in self.__dict__:
-                if one.default is not MISSING:
-                    self.__dict__[name] = one.default
-                elif one.default_factory is not MISSING:
-                    self.__dict__[name] = one.default_factory()
-                else:
-                    raise TypeError(f"{type(self).__qualname__}() is missing the argument {name!r}")
 
     def __post_init__(self) -> None:
         """Check the fields; subclasses override it."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.base import Parameter, lazy_exports
 from cranfield.measures.base import REGISTRY, Measure, all_measures, is_built_in, own_errors, unknown_measure
-from cranfield.measures.parameters import CUTOFF, Gain, GainMap
+from cranfield.measures.parameters import CUTOFF, REL, Gain, GainMap
 from cranfield.measures.parser import parse_measure, parse_measures
 from cranfield.measures.registry import HOME
 
@@ -94,7 +94,7 @@ if TYPE_CHECKING:
     )
 
 _EAGER = (
-    "CUTOFF Gain GainMap Measure Parameter REGISTRY all_measures is_built_in own_errors parse_measure parse_measures "
+    "CUTOFF Gain GainMap Measure Parameter REGISTRY REL all_measures is_built_in own_errors parse_measure parse_measures "
     "unknown_measure"
 )
 _lazy, _load = lazy_exports(
