@@ -94,8 +94,8 @@ if TYPE_CHECKING:
     )
 
 _EAGER = (
-    "CUTOFF Gain GainMap Measure Parameter REGISTRY REL all_measures is_built_in own_errors parse_measure parse_measures "
-    "unknown_measure"
+    "CUTOFF Gain GainMap Measure Parameter REGISTRY REL all_measures is_built_in own_errors parse_measure "
+    "parse_measures unknown_measure"
 )
 _lazy, _load = lazy_exports(
     __name__,
