@@ -32,6 +32,7 @@ def folder(example: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.slow
 def test_it_says_what_it_found_and_where_the_report_is(cranfield: Cranfield, folder: Path) -> None:
     planned = cranfield("experiment", folder, "--dry-run")
     assert planned.code == 0 and "index: to be made (new)\n" in planned.out
@@ -66,6 +67,7 @@ def test_a_wrong_file_ends_with_2(cranfield: Cranfield, folder: Path) -> None:
     assert failed.code == 2 and "there is no such folder" in failed.err
 
 
+@pytest.mark.slow
 def test_a_report_that_nobody_asked_for_is_no_failure_without_its_extra(
     cranfield: Cranfield, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

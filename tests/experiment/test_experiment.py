@@ -133,6 +133,7 @@ def test_everything_asked_for_is_made(lamps: Path) -> None:
     assert "bm25" in second and "unjudged" in third
 
 
+@pytest.mark.slow
 def test_the_summary_is_three_sentences_the_second_about_the_leader(tmp_path: Path) -> None:
     folder = example(tmp_path / "example", '[report]\nfile = ""\n')
     done(folder)
@@ -180,6 +181,7 @@ def test_the_pool_has_the_first_documents_of_each_run_and_no_others(lamps: Path)
     assert (about["strategy"], [run["name"] for run in about["runs"]]) == ("depth", ["bm25", "lm", "rrf"])
 
 
+@pytest.mark.slow
 def test_the_report_bears_no_date(tmp_path: Path) -> None:
     pytest.importorskip("vl_convert")
     folder = write(tmp_path, TOML.replace('file = ""', 'file = "pages/lamps.html"'))
@@ -203,6 +205,7 @@ def test_runs_alone_are_evaluated_without_documents(tmp_path: Path) -> None:
     assert "With one system there is nothing to compare." in (folder / "summary.txt").read_text()
 
 
+@pytest.mark.slow
 def test_several_collections_are_compared_together(tmp_path: Path) -> None:
     toml = TOML.replace("[collection]", "[collections.one]") + (
         '[collections.two]\ndocuments = "docs.jsonl"\ntopics = "topics.jsonl"\nqrels = "qrels.txt"\n'
@@ -222,6 +225,7 @@ def test_an_engine_is_filled_and_searched(tmp_path: Path) -> None:
     assert read_run(folder / "runs/fts.run").tag == "fts" and not (folder / ".cranfield/answers").exists()
 
 
+@pytest.mark.slow
 def test_a_collection_by_name_is_an_experiment_in_one_word(shared_data: Path, tmp_path: Path) -> None:
     (tmp_path / "med").symlink_to(shared_data / "classic" / "med")
     (tmp_path / "cranfield.toml").write_text(f'[collection]\ndocuments = "med:med"\n{SYSTEMS}[report]\nfile = ""\n')
@@ -246,6 +250,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_costs_are_measured_of_systems_that_search(measured: Path) -> None:
     found = json.loads((measured / "efficiency.json").read_text())
     assert [each["system"] for each in found["latency"]] == ["bm25", "lm", "fts"]
@@ -284,6 +289,7 @@ def test_the_summary_and_the_report_have_the_costs(measured: Path) -> None:
         assert 'id="efficiency"' in page and "No costs were measured of rrf (a fusion of runs), mine (a run" in page
 
 
+@pytest.mark.slow
 def test_costs_are_not_measured_again_unless_something_has_changed(measured: Path, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(measured, tmp_path / "copy"))
     before = tree(folder)
@@ -296,6 +302,7 @@ def test_costs_are_not_measured_again_unless_something_has_changed(measured: Pat
     assert found["summary.txt"] == "made"
 
 
+@pytest.mark.slow
 def test_nothing_else_is_made_while_costs_are_measured(tmp_path: Path) -> None:
     folder = write(tmp_path, TOML + COSTLY)
     events = [(event.state, event.output) for event in perform(open_workspace(folder), jobs=2)]
@@ -313,6 +320,7 @@ def test_without_a_table_nothing_is_measured_and_costs_from_before_are_not_told(
     assert " ms" not in (folder / "summary.txt").read_text()
 
 
+@pytest.mark.slow
 def test_a_system_that_fails_is_told_and_the_others_are_measured(tmp_path: Path) -> None:
     failing = 'bad = { engine = "command:false {query}" }\n[evaluation]'
     folder = write(tmp_path, TOML.replace("[evaluation]", failing) + COSTLY)
@@ -364,6 +372,7 @@ def test_outputs_that_were_lost_or_edited_are_made_again(copy: Path) -> None:
     assert tree(copy) == before
 
 
+@pytest.mark.slow
 def test_a_file_that_is_not_ours_is_not_replaced_unless_forced(copy: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "new")
     (folder / "runs").mkdir()
@@ -387,6 +396,7 @@ def test_a_folder_of_somebody_else_is_not_replaced_by_force_either(tmp_path: Pat
     assert (folder / "index/letters.txt").exists()
 
 
+@pytest.mark.slow
 def test_a_pool_of_ones_own_is_kept_and_is_no_failure(copy: Path, tmp_path: Path) -> None:
     folder = write(tmp_path / "new")
     own = '{"pool": {"documents": 1}}\n{"query": "1", "doc": "b003"}\n'
@@ -403,6 +413,7 @@ def test_a_pool_of_ones_own_is_kept_and_is_no_failure(copy: Path, tmp_path: Path
 # What fails
 
 
+@pytest.mark.slow
 def test_a_system_that_fails_does_not_keep_others_from_being_made(copy: Path) -> None:
     toml = (copy / "cranfield.toml").read_text()
     more = 'gone = { run = "gone.run" }\nbad = { run = "bad.run" }\ntwo = { fuse = ["bm25", "bad"] }\n'
@@ -587,6 +598,7 @@ def started(folder: Path, *options: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
 
 
+@pytest.mark.slow
 @pytest.mark.soak("crashes")
 def test_killed_at_any_moment_and_run_again_it_ends_in_the_same_files(tmp_path: Path) -> None:
     start = time.monotonic()
@@ -619,6 +631,7 @@ def without_engines(found: dict[str, bytes | None]) -> dict[str, bytes | None]:
 MEASURED = re.compile(r"(\.cranfield/stamps/)?(efficiency\.json|latencies\.tsv|summary\.txt|report\.html)")
 
 
+@pytest.mark.slow
 @pytest.mark.soak("crashes")
 def test_killed_while_it_measures_it_ends_in_the_same_files_but_for_what_is_measured(tmp_path: Path) -> None:
     whole = write(tmp_path / "whole", TOML + COSTLY)
@@ -640,6 +653,7 @@ def test_killed_while_it_measures_it_ends_in_the_same_files_but_for_what_is_meas
     assert set(states(folder).values()) == {"unchanged"}
 
 
+@pytest.mark.slow
 @pytest.mark.soak("crashes")
 @pytest.mark.parametrize("renames", range(1, 14) if SOAK else (1, 4))
 def test_killed_between_a_stamp_and_its_output_it_ends_in_the_same_files(
@@ -668,6 +682,7 @@ list(perform(open_workspace(sys.argv[1])))
 """
 
 
+@pytest.mark.slow
 def test_processes_end_with_the_one_that_asks(tmp_path: Path) -> None:
     folder = write(
         tmp_path, TOML.replace("[evaluation]", 'slow = { engine = "command:sh slow.sh {query}" }\n[evaluation]')

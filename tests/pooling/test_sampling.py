@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import random
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from cranfield.io import write_qrels
 from cranfield.pooling import make_pool
 from cranfield.pooling.sampling import Stratum, build_sampled_qrels, count_draws, parse_strata
 from tests.pooling.pooled_example import RUNS, T, as_run, selector
-
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
+from tests.soak import SOAK
 
 
 def test_strata_are_by_the_best_rank_in_any_run() -> None:
@@ -113,6 +111,7 @@ def simulated(runs: Runs, full: dict[str, dict[str, int]], strata: str, seeds: i
     ]
 
 
+@pytest.mark.soak("statistics")
 @pytest.mark.simulation
 @pytest.mark.parametrize("strata", ["5:1,20:0.6,60:0.4", "10:1,60:0.5"])
 def test_estimates_from_stratified_samples_are_unbiased(strata: str) -> None:

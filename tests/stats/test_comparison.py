@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError, EvaluationError
@@ -25,6 +25,7 @@ from cranfield.stats.paired import PAIRED_TESTS, permutation_test, t_test
 from cranfield.stats.score_table import as_score_table
 from cranfield.stats.user_impact import _describe_documents
 from cranfield.tables import format_p
+from tests.soak import examples
 
 A = [0.10, 0.35, 0.42, 0.20, 0.55, 0.61, 0.08, 0.30, 0.47, 0.25]
 B = [0.05, 0.30, 0.45, 0.10, 0.50, 0.40, 0.10, 0.22, 0.47, 0.12]
@@ -458,7 +459,7 @@ def test_degenerate_scores_have_defined_answers(case: str, baseline: Any, test: 
         assert "have the same AP on all" in said
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(st.integers(2, 4), st.integers(1, 6), st.integers(0, 10**6), st.booleans())
 def test_marks_agree_with_p_values(systems: int, topics: int, seed: int, against: bool) -> None:
     rng = np.random.default_rng(seed)

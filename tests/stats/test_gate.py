@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -19,8 +18,8 @@ from cranfield.measures import parse_measure
 from cranfield.stats.gate import Gate, GateDecision, GateRule, decide, gate, gate_scores
 from cranfield.stats.power import topics_needed
 from cranfield.stats.score_table import ScoredMeasure
+from tests.soak import SOAK, examples
 
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 NDCG = ScoredMeasure("nDCG@10", parse_measure("nDCG@10"))
 FALLOUT = ScoredMeasure("Fallout", parse_measure("Fallout"))
 EXAMPLE = Path(__file__).parents[2] / "src/cranfield/example"
@@ -179,6 +178,7 @@ def test_the_drop_that_would_be_noticed_is_noticed_four_times_in_five() -> None:
     assert shown / 400 == pytest.approx(0.8, abs=0.07)
 
 
+@pytest.mark.soak("statistics")
 @pytest.mark.simulation
 def test_at_a_true_drop_of_just_what_is_allowed_either_error_is_as_rare_as_promised() -> None:
     """Differences of real runs, centred on the margin and drawn anew: false alarms, and proofs, in α of the trials."""
@@ -193,7 +193,7 @@ def test_at_a_true_drop_of_just_what_is_allowed_either_error_is_as_rare_as_promi
     assert 0.04 < verdicts.count("not worse") / trials < 0.06
 
 
-@settings(max_examples=2_000 if SOAK else 200, deadline=None)
+@examples(200)
 @given(
     pairs=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=1, max_size=12),
     max_drop=st.sampled_from([0.0, 0.01, 0.25]),

@@ -429,6 +429,7 @@ def null_tables(trials, m, seed):
         yield np.clip(rng.beta(2, 3, (50, 1)) + rng.normal(0, 0.15, (50, m)), 0, 1).round(4)
 
 
+@pytest.mark.simulation
 @pytest.mark.soak("statistics")
 def test_randomised_tukey_makes_a_false_claim_in_one_of_twenty_cases():
     trials = 10_000 if SOAK else 3_000
@@ -439,6 +440,7 @@ def test_randomised_tukey_makes_a_false_claim_in_one_of_twenty_cases():
     assert (0.04 if SOAK else 0.03) <= np.mean(claims) <= 0.06
 
 
+@pytest.mark.simulation
 @pytest.mark.soak("statistics")
 def test_randomised_tukey_keeps_its_level_on_real_scores_that_are_dealt_by_chance(shared_data):
     files = sorted(map(str, (shared_data / "dl19" / "runs").iterdir()))
@@ -462,6 +464,7 @@ def test_two_way_tukey_makes_a_false_claim_in_one_of_twenty_cases():
     assert 0.04 <= np.mean(claims) <= 0.06
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("test", ["holm", "max_t"])
 def test_comparisons_with_a_baseline_make_a_false_claim_in_at_most_one_of_twenty_cases(test):
     special = pytest.importorskip("scipy.special")
@@ -486,6 +489,7 @@ def test_a_hundred_systems_are_compared():
     assert pairs.details["resamples"] == 10_000
 
 
+@pytest.mark.slow
 @pytest.mark.soak("statistics")
 def test_a_hundred_thousand_queries_are_compared():
     rng = np.random.default_rng(1)

@@ -2,13 +2,12 @@
 
 import itertools
 import math
-import os
 import pickle
 import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from cranfield.errors import CranfieldError
@@ -25,9 +24,9 @@ from cranfield.stats.paired import (
     wilcoxon,
 )
 from cranfield.stats.power import power
+from tests.soak import SOAK
 
 stats = pytest.importorskip("scipy.stats")
-SOAK = bool(os.environ.get("CRANFIELD_SOAK"))
 
 C1 = (
     [0.10, 0.35, 0.42, 0.20, 0.55, 0.61, 0.08, 0.30, 0.47, 0.25],
@@ -571,6 +570,8 @@ def test_draws_come_from_the_seed_alone(monkeypatch, name):
         assert paired_test(name, a, b, seed=4, resamples=500) == found
 
 
+@pytest.mark.soak("statistics")
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAIRED_TESTS)
 def test_a_hundred_thousand_queries_take_seconds_and_little_memory(name):
     rng = np.random.default_rng(6)
@@ -588,7 +589,6 @@ scores = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=1,
 
 
 @given(scores, st.sampled_from(sorted(PAIRED_TESTS)), st.sampled_from(ALTERNATIVES))
-@settings(deadline=None)
 def test_every_test_answers_with_numbers_whatever_the_scores(pairs, name, alternative):
     a, b = ([pair[side] / 10 for pair in pairs] for side in (0, 1))
     found = paired_test(name, a, b, alternative, resamples=99)
@@ -632,12 +632,16 @@ def resamples_of(population, trials, n=50, seed=1):
     return np.random.default_rng(seed).choice(population, size=(trials, n))
 
 
+@pytest.mark.soak("statistics")
+@pytest.mark.simulation
 @pytest.mark.parametrize("name", ["t", "permutation"])
 def test_the_default_tests_err_as_often_as_they_say(name):
     rate = rejections(name, resamples_of(skewed_population(), 10_000), 9_999 if SOAK else 999)
     assert 0.04 <= rate <= 0.06
 
 
+@pytest.mark.soak("statistics")
+@pytest.mark.simulation
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP"] if SOAK else ["nDCG@10"])
 @pytest.mark.parametrize("name", ["t", "permutation"])
 def test_the_default_tests_err_as_often_as_they_say_on_real_differences(shared_data, name, measure):
@@ -652,6 +656,8 @@ def test_the_default_tests_err_as_often_as_they_say_on_real_differences(shared_d
     assert 0.04 <= rejections(name, samples, 9_999 if SOAK else 999) <= 0.06
 
 
+@pytest.mark.soak("statistics")
+@pytest.mark.simulation
 def test_the_other_tests_err_as_their_caveats_say(record_property):
     samples = resamples_of(skewed_population(), 10_000 if SOAK else 2_000)
     rates = {name: rejections(name, samples, 499) for name in PAIRED_TESTS if name != "permutation"}
@@ -663,6 +669,8 @@ def test_the_other_tests_err_as_their_caveats_say(record_property):
     assert rates["sign"] > 0.2
 
 
+@pytest.mark.soak("statistics")
+@pytest.mark.simulation
 @pytest.mark.parametrize("name", ["t", "permutation"])
 def test_power_is_near_that_of_the_noncentral_t(name):
     trials = 10_000 if SOAK else 3_000
