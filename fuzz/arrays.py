@@ -49,6 +49,6 @@ def _check(starts: np.ndarray, values: np.ndarray, result: np.ndarray) -> None:
         core.shares(values, values[::-1].copy(), shares)
         with np.errstate(invalid="ignore", divide="ignore"):
             assert np.array_equal(shares, np.where(values[::-1] == 0, 0, values / values[::-1]))
-        core.running(starts, values > 0, counts)
+        core.count_running(starts, values > 0, counts)
         for start, stop in zip(starts, starts[1:], strict=False):
             assert counts[start:stop].tolist() == np.cumsum(values[start:stop] > 0).tolist()

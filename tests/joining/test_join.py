@@ -31,8 +31,8 @@ def test_the_ideal_holds_all_judged_grades_best_first():
     judged = join_run(QRELS, RUN)
     assert judged.ideal.tolist() == [2, 1, 0, -1, 1, 1]
     assert judged.ideal_starts.tolist() == [0, 4, 5, 6]
-    assert judged.relevant(1).tolist() == [2, 1, 1]
-    assert judged.relevant(2).tolist() == [1, 0, 0]
+    assert judged.count_relevant(1).tolist() == [2, 1, 1]
+    assert judged.count_relevant(2).tolist() == [1, 0, 0]
 
 
 def test_queries_stand_in_natural_order():
@@ -83,7 +83,7 @@ def test_a_query_of_the_qrels_without_judgments_has_no_hits():
     qrels = as_qrels({"1": {}, "2": {"a": 1}})
     judged = join_run(qrels, RUN)
     assert hits(judged, 0) == []
-    assert judged.relevant(1).tolist() == [0, 1]
+    assert judged.count_relevant(1).tolist() == [0, 1]
 
 
 def test_a_document_judged_for_several_subtopics_has_its_highest_grade():
@@ -115,7 +115,7 @@ def test_a_shuffle_moves_hits_within_their_group_only():
     run = as_run({"1": {"a": 3.0, "x": 2.0, "b": 2.0, "y": 2.0, "c": 1.0, "d": 1.0}})
     judged = join_run(QRELS, run, Joining(ties="expected"))
     rng = np.random.default_rng(5)
-    seen = [judged.shuffled([rng] * judged.n) for _ in range(200)]
+    seen = [judged.shuffle_ties([rng] * judged.n) for _ in range(200)]
     for drawn in seen:
         assert (drawn.rank >= drawn.tie_first).all()
         assert (drawn.rank < drawn.tie_first + drawn.tie_size).all()
@@ -129,15 +129,15 @@ def test_every_place_of_a_group_is_equally_likely_in_a_shuffle():
     run = as_run({"2": {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0}})
     judged = join_run(as_qrels({"2": {"a": 1}}), run, Joining(ties="expected"))
     rng = np.random.default_rng(1)
-    counts = np.bincount([int(judged.shuffled([rng] * judged.n).rank[0]) for _ in range(4000)], minlength=5)[1:]
+    counts = np.bincount([int(judged.shuffle_ties([rng] * judged.n).rank[0]) for _ in range(4000)], minlength=5)[1:]
     # 1000 each, with a standard deviation of 27
     assert (abs(counts - 1000) < 140).all()
 
 
 def test_running_counts_start_anew_with_each_query():
     judged = join_run(QRELS, RUN)
-    assert judged.running(np.ones(4, dtype=bool)).tolist() == [1, 2, 3, 1]
-    assert judged.running(judged.grade > 0).tolist() == [1, 1, 1, 1]
+    assert judged.count_running(np.ones(4, dtype=bool)).tolist() == [1, 2, 3, 1]
+    assert judged.count_running(judged.grade > 0).tolist() == [1, 1, 1, 1]
 
 
 def test_sums_over_hits_are_by_query():

@@ -121,7 +121,7 @@ def test_a_trec_eval_name_may_stand_for_several_measures():
 
 
 def test_one_measure_is_asked_for_where_a_name_stands_for_several():
-    with pytest.raises(MeasureError, match="stands for 2 measures"):
+    with pytest.raises(MeasureError, match="denotes 2 measures"):
         parse_measure("P.5,10")
 
 

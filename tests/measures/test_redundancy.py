@@ -9,7 +9,7 @@ import pytest
 from cranfield import as_qrels, as_run, evaluate, join_run
 from cranfield.errors import MeasureError
 from cranfield.evaluation.explanation import explain
-from cranfield.joining import Extras, Joining, once_each
+from cranfield.joining import Extras, Joining, count_duplicates_once
 from cranfield.measures import parse_measure
 
 FACTS = {"q": {"a": frozenset("12"), "b": frozenset("23"), "c": frozenset("4"), "unseen": frozenset("5")}}
@@ -107,14 +107,14 @@ def test_what_earned_nothing_is_not_repeated():
 
 def test_negative_and_unjudged_documents_stay_what_they_are():
     judged = join_run(as_qrels({"q": {"a": 1, "b": 2, "c": -1, "d": 0}}), as_run(ranking("axbcd")), dense=True)
-    once = judged.without_repeats(dict.fromkeys("abcdx", "same"))
+    once = judged.drop_repeats(dict.fromkeys("abcdx", "same"))
     np.testing.assert_array_equal(once.grade, [1, np.nan, 0, -1, 0])
     assert once.ideal.tolist() == [2, 0, 0, -1]
     assert judged.grade[2] == 2, "the join itself is left alone"
 
 
 def test_a_group_may_have_the_name_of_a_document():
-    assert once_each({"a": 1, "b": 1}, {"b": "a"}) == {"a": 1, "b": 1}
+    assert count_duplicates_once({"a": 1, "b": 1}, {"b": "a"}) == {"a": 1, "b": 1}
 
 
 def test_repeats_are_told_after_leaving_out_what_is_not_judged():

@@ -13,13 +13,13 @@ from cranfield import Evaluator, MeasureError
 from cranfield.data import Run
 from cranfield.joining import join
 from cranfield.measures import Measure, all_measures
-from cranfield.measures.registry import FAMILIES, HOME
+from cranfield.measures.registry import FAMILIES, FAMILY_OF
 
 
 def test_every_name_of_every_measure_has_its_home() -> None:
     names = {name: kind.__module__ for kind in all_measures() for name in (kind.name, *kind.aliases)}
-    assert {name: f"cranfield.measures.{HOME[name]}" for name in names} == names
-    assert sum(len(family.split()) for family in FAMILIES.values()) == len(HOME)
+    assert {name: f"cranfield.measures.{FAMILY_OF[name]}" for name in names} == names
+    assert sum(len(family.split()) for family in FAMILIES.values()) == len(FAMILY_OF)
 
 
 @pytest.mark.parametrize(("measures", "families"), [("nDCG@10", {"graded"}), ("map P.5", {"binary"})])

@@ -135,7 +135,11 @@ LINE = HEAD.count("\n")
         ("def f(:\n", LINE + 1, "SyntaxError: "),
         ("import nothing_of_this_name\n", LINE + 1, "ModuleNotFoundError: "),
         ("\nraise SystemExit\n", LINE + 2, "SystemExit: no further message."),
-        ("class Mine(Measure):\n    name = 'AP'\n", LINE + 1, "Mine cannot be called AP: Average precision (AP) is."),
+        (
+            "class Mine(Measure):\n    name = 'AP'\n",
+            LINE + 1,
+            "Mine cannot be called AP: that is the name of Average precision (AP).",
+        ),
     ],
     ids=["division", "syntax", "import", "exit", "name"],
 )

@@ -72,7 +72,7 @@ def test_runs_that_are_joined_already_are_pooled_alike_and_read_only_where_somet
 
     expected = PooledRuns.of(qrels, runs, depth=depth)
     for kept in (None, 2):  # hits below a rank may be left out: then more is asked for
-        found = PooledRuns.from_joins(qrels, runs, [join.down_to(kept) for join in joins], first, depth=depth)
+        found = PooledRuns.from_joins(qrels, runs, [join.cut(kept) for join in joins], first, depth=depth)
         for own, other in zip((*found.lists, *found.ranks), (*expected.lists, *expected.ranks), strict=True):
             assert own.tolist() == other.tolist()
         assert found.topic.tolist() == expected.topic.tolist() and found.notes == expected.notes

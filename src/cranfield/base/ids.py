@@ -1,6 +1,6 @@
 """Ids of queries and documents: their bytes, their order, and how they are shown.
 
-Ids are `str`. Bytes of a file that are not UTF-8 are kept as surrogate escapes, so that every id can be written back
+Ids are `str`. Bytes of a file that are not UTF-8 are kept as surrogate escapes, so every id can be written back
 byte for byte.
 """
 

@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used, so that a command loads only what it needs."""
+"""Names of a package that are imported when they are first used, so a command loads only what it needs."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ class Parameter(Record):
         return int(value) if self.whole else float(value)
 
     def parse(self, name: str, text: str) -> Any:
-        """The value that a text stands for.
+        """The value that a text denotes.
 
         >>> Parameter("a share", low=0, high=1).parse("rate", "0.5")
         0.5

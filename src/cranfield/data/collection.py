@@ -51,7 +51,7 @@ class Origin(Record):
 
     @property
     def sha256(self) -> str:
-        """The digest of the file, found out when it is first asked for."""
+        """The digest of the file, computed when it is first used."""
         if not isinstance(self.digest, str):
             object.__setattr__(self, "digest", self.digest())
         assert isinstance(self.digest, str)
@@ -63,7 +63,7 @@ class Origin(Record):
 
     @property
     def has_lines(self) -> bool:
-        """Whether its rows are told by line; those of JSON and Parquet are told by record."""
+        """Whether its rows have line numbers; those of JSON and Parquet have record numbers."""
         return self.format not in ("json", "parquet")
 
 
@@ -167,7 +167,7 @@ class Run(_Grouped, Record, eq=False):
         empty_queries: Iterable[str] = (),
         on_duplicate: OnDuplicate = "error",
     ) -> Run:
-        """Group rows by query and settle documents that occur twice."""
+        """Group rows by query and resolve documents that occur twice."""
         _check_lengths(len(queries), docs=docs, scores=scores, ranks=ranks, lines=lines)
         ids, starts, order = _group(queries, empty_queries)
         docs_column = _strings(docs)[order]
@@ -175,7 +175,7 @@ class Run(_Grouped, Record, eq=False):
         line_column = (np.arange(1, len(order) + 1) if lines is None else lines)[order]
         rows = Rows(ids, starts, docs_column, line_column, origin)
         rows.check_finite(score_column, "score")
-        keep, note = rows.settle_duplicates(score_column, on_duplicate, "retrieved")
+        keep, note = rows.resolve_duplicates(score_column, on_duplicate, "retrieved")
         return cls(
             name=name,
             queries=ids,
@@ -194,7 +194,7 @@ class Run(_Grouped, Record, eq=False):
 
     @cached_property
     def position(self) -> dict[str, int]:
-        """Where each query stands in `queries`."""
+        """The position of each query in `queries`."""
         return {query: i for i, query in enumerate(self.queries)}
 
     def renamed(self, name: str) -> Run:
@@ -258,7 +258,7 @@ class Qrels(_Grouped, Record, eq=False):
         empty_queries: Iterable[str] = (),
         on_duplicate: OnDuplicate = "error",
     ) -> Qrels:
-        """Group rows by query and settle documents judged twice for the same query and subtopic."""
+        """Group rows by query and resolve documents judged twice for the same query and subtopic."""
         _check_lengths(len(queries), docs=docs, grades=grades, subtopics=subtopics, lines=lines, **(extra or {}))
         ids, starts, order = _group(queries, empty_queries, natural=True)
         docs_column = _strings(docs)[order]
@@ -269,7 +269,7 @@ class Qrels(_Grouped, Record, eq=False):
         rows = Rows(ids, starts, docs_column, line_column, origin)
         rows.check_finite(grade_column, "grade")
         within = [subtopic_column, *(extra_columns[key] for key in ("subgroup",) if key in extra_columns)]
-        keep, note = rows.settle_duplicates(grade_column, on_duplicate, "judged", within, same_is_harmless=True)
+        keep, note = rows.resolve_duplicates(grade_column, on_duplicate, "judged", within, same_is_harmless=True)
         return cls(
             queries=ids,
             starts=_restart(starts, keep),
@@ -302,7 +302,7 @@ class Qrels(_Grouped, Record, eq=False):
 
     @cached_property
     def everywhere(self) -> Ints:
-        """Where each query stands: 0, 1, 2, …"""
+        """The positions of all queries: 0, 1, 2, …"""
         return _read_only(np.arange(len(self.queries)))
 
     @cached_property
@@ -329,12 +329,12 @@ class Qrels(_Grouped, Record, eq=False):
 
     @cached_property
     def has_subtopics(self) -> bool:
-        """Whether some query tells several subtopics (or judgment groups) apart."""
+        """Whether some query has several subtopics (or judgment groups)."""
         return any(len(set(self.subtopics[self.rows_of(i)])) > 1 for i in self._indices)
 
     @cached_property
     def merged(self) -> int:
-        """How many (query, doc) pairs have several judgments, of which the highest grade counts."""
+        """The number of (query, doc) pairs with several judgments; the highest grade counts."""
         return sum(sum(1 for n in _counts(self.docs[self.rows_of(i)]).values() if n > 1) for i in self._indices)
 
     @property
@@ -470,7 +470,7 @@ class Rows(Record):
                 else:
                     seen[key] = row
 
-    def settle_duplicates(
+    def resolve_duplicates(
         self,
         values: Floats,
         rule: OnDuplicate,
@@ -529,7 +529,7 @@ def _swapped_hint(docs: Strings) -> str:
 
 
 def _read_only(column: A) -> A:
-    """The same column, but not to be written to: what it was made from stays as it is."""
+    """A read-only view of a column."""
     if column is None:
         return column
     view = column.view()

@@ -23,7 +23,7 @@ class Interval(Record):
 
 
 def average(values: Values, weights: Values | None = None, how: How = "arithmetic") -> float:
-    """A mean or the median; NaN where nothing has a weight. Added exactly, so that no order changes a bit.
+    """A mean or the median; NaN where nothing has a weight. Sums are exact, so the order does not matter.
 
     >>> average([0.1, 0.4, 0.4]), average([0.1, 0.4, 0.4], how="median"), average([0.25, 1.0], how="geometric")
     (0.3, 0.4, 0.5)
@@ -123,7 +123,7 @@ def _order_interval(values: Values, level: float) -> Interval | None:
 def mean_of_samples(drawn: Floats) -> tuple[Floats, Floats]:
     """The mean of each column, a query's values over sampled orders, and its standard error.
 
-    Values are added one after the other, and are as they are where all are alike, so that no other query changes a bit.
+    Values are added in order, and kept as they are where all are equal, so other queries do not change the result.
     """
     n = len(drawn)
     mean = np.where((drawn == drawn[0]).all(axis=0), drawn[0], _added(drawn) / n)

@@ -74,7 +74,7 @@ class Sampling(Record):
     seed: int = 1
 
     def rng(self, query: str) -> np.random.Generator:
-        """A generator for each query, so that no other query changes what is drawn for it."""
+        """A generator for each query, so results do not depend on other queries."""
         return np.random.default_rng([self.seed, *encode_id(query)])
 
 
@@ -489,7 +489,7 @@ def _orders(judged: JudgedRun, sampling: Sampling) -> Iterator[JudgedRun]:
     )
     rngs = [sampling.rng(judged.queries[0])]
     for _ in range(sampling.samples):
-        order = (one.shuffled(rngs).doc + (np.arange(n) * length)[:, None]).ravel()
+        order = (one.shuffle_ties(rngs).doc + (np.arange(n) * length)[:, None]).ravel()
         shuffled = {name: getattr(judged, name)[order] for name in ("grade", "doc", "tie_first", "tie_size")}
         yield replace(judged, **shuffled)
 
@@ -498,7 +498,7 @@ def _ordered_fillings(measure: Measure, ranking: _Ranking, levels: Floats) -> Fl
     """Every multiset of grades, best first and worst first; None if they are too many.
 
     Of all orders of the same grades these are the extreme ones, as a better document that moves up never hurts.
-    Below the cutoff a document only counts as one that was not shown, so that the better it is, the worse.
+    Below the cutoff a document only counts as one that was not shown, so the better it is, the worse.
     """
     shown = _shown_holes(measure, ranking)
     number = int(np.count_nonzero(shown))

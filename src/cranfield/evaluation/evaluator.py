@@ -141,7 +141,7 @@ class Evaluator:
         yield from map_in_threads(partial(self._score_and_forget, format), paths, jobs)
 
     def _score_and_forget(self, format: str | None, path: Any) -> RunScores:
-        """A run's scores without the run, unless it will be asked for."""
+        """The scores of a run without the run itself, unless it will be needed."""
         scored = self.score(path, format=format)
         if self.alpha is not None or scored.joins or any(measure.aggregate == "run" for measure in self.measures):
             return scored
@@ -149,7 +149,7 @@ class Evaluator:
 
     @cached_property
     def only_hits_matter(self) -> bool:
-        """Whether the judged documents of a run tell all there is to know, so that the run need not be kept."""
+        """Whether the judged documents of a run are all that matters, so the run need not be kept."""
         extras = self.extras
         given = (extras.against, extras.doc_lengths, extras.facts, self.alpha)
         # what a user's own measure looks at is not known
@@ -163,7 +163,7 @@ class Evaluator:
 
     @cached_property
     def baseline(self) -> RunScores | None:
-        """The scores of the run to compare with, where risk is asked for."""
+        """The scores of the run to compare with, for risk."""
         against = self.extras.against
         return None if self.alpha is None or against is None else self._scored(against, False)
 
@@ -261,9 +261,9 @@ class Evaluator:
         closed = measure.expected_values(judged)
         if closed is not None:
             return closed, None
-        # a generator for each query, so that no other query changes what is drawn for it
+        # a generator for each query, so results do not depend on other queries
         rngs = [np.random.default_rng([self.seed, *encode_id(query)]) for query in judged.queries]
-        drawn = np.array([measure.values(judged.shuffled(rngs)) for _ in range(TIE_SAMPLES)])
+        drawn = np.array([measure.values(judged.shuffle_ties(rngs)) for _ in range(TIE_SAMPLES)])
         return mean_of_samples(drawn)
 
     def _conventions(self) -> dict[str, Any]:
@@ -312,7 +312,7 @@ class Evaluator:
             yield from self._run_notes(run)
 
     def unused_notes(self) -> Iterator[str]:
-        """Files that were given for nothing: no measure asked for looks at them."""
+        """Notes on files that none of the measures uses."""
         for extra, who in _USERS.items():
             given = getattr(self.extras, extra) is not None and not (extra == "against" and self.alpha is not None)
             if given and not any(_uses(measure, extra) for measure in self.measures):
@@ -401,7 +401,7 @@ def _is_plain_run(source: dict[Any, Any]) -> bool:
 
 
 def _are_runs(values: Iterable[Any]) -> bool:
-    """Whether these are runs, of which some may be empty."""
+    """Whether these are runs; some may be empty."""
     given = list(values)
     return any(map(_is_run, given)) and all(_is_run(value) or value == {} for value in given)
 
@@ -414,7 +414,7 @@ def _is_run(value: Any) -> bool:
 
 
 def _unusual_format(origin: Origin | None) -> Iterator[str]:
-    """A format other than TREC's that was recognised by looking is told, with the reason."""
+    """A note on a format other than TREC's that was detected, with the reason."""
     if origin is not None and origin.format != "trec" and origin.why != AS_REQUESTED:
         yield f"{origin.file} was read as {origin.format}: {origin.why}."
 
@@ -432,7 +432,7 @@ def _checked_seed(seed: Any) -> int:
 
 
 def check_weights(weights: Mapping[str, float], qrels: Qrels) -> dict[str, float]:
-    """The weights of the judged queries, each of which must have one."""
+    """The weights of the judged queries; each must have one."""
     without = [query for query in qrels.queries if query not in weights]
     if without:
         raise EvaluationError(

@@ -18,7 +18,7 @@ from cranfield.evaluation.evaluator import TIE_SAMPLES, Evaluator
 from cranfield.evaluation.tools.conventions import find_tool
 from cranfield.io import as_qrels, as_run
 from cranfield.joining import JOIN_OPTIONS, Extras, JudgedRun, join_run
-from cranfield.measures import REGISTRY, Measure, own_errors, parse_measure
+from cranfield.measures import REGISTRY, Measure, parse_measure, report_user_errors
 
 MOST_TERMS = 12  # how many terms a formula with numbers can hold and still be read
 
@@ -181,7 +181,7 @@ def _of_query(run: Run, query: str) -> Run:
 
 
 def _has_terms(measure: Measure) -> bool:
-    """Whether the value is told by terms; a user's own measure may just compute it."""
+    """Whether the value is a sum of terms; a user's own measure may just compute it."""
     return type(measure).terms is not Measure.terms
 
 
@@ -211,7 +211,7 @@ def single_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun) -> _Step
     """The steps of the one ranking that there is."""
     value = float(measure.values(sparse)[0])
     shown = measure.shown_list(dense)
-    with own_errors(measure):
+    with report_user_errors(measure):
         has_terms = _has_terms(measure)
         terms = measure.terms(shown) if has_terms else np.zeros(len(shown.rank))
         normaliser = float(measure.normaliser(shown)[0]) if has_terms else 1.0
@@ -266,7 +266,7 @@ def _places(judged: JudgedRun) -> Any:
 def _sampled_steps(measure: Measure, sparse: JudgedRun, dense: JudgedRun, seed: int) -> _Steps:
     """What each document adds in the mean over the random orders that an evaluation draws."""
     rngs = [np.random.default_rng([seed, *encode_id(sparse.queries[0])])]
-    orders = [sparse.shuffled(rngs) for _ in range(TIE_SAMPLES)]
+    orders = [sparse.shuffle_ties(rngs) for _ in range(TIE_SAMPLES)]
     means, errors = mean_of_samples(np.array([measure.values(order)[:1] for order in orders]))
     value, error = float(means[0]), float(errors[0])
     # no order decides here which of two documents repeats the other
@@ -304,14 +304,14 @@ def _terms_in(measure: Measure, order: JudgedRun, dense: JudgedRun) -> tuple[Flo
     at, shuffled = _dense_in(order, dense)
     shown = measure.shown_list(shuffled)
     terms = np.zeros(len(dense.rank))
-    with own_errors(measure):
+    with report_user_errors(measure):
         terms[at[_rows_of(shuffled, shown)]] = measure.terms(shown)
         others = [(str(row["what"]), float(row["term"])) for row in measure.other_rows(shown)]
         return terms, others, float(measure.normaliser(shown)[0])
 
 
 def _dense_in(order: JudgedRun, dense: JudgedRun) -> tuple[Ints, JudgedRun]:
-    """The dense join with judged documents where an order has them, and which of its rows stands at each rank."""
+    """The dense join with judged documents where an order has them, and which of its rows is at each rank."""
     row_of = {doc: row for row, doc in enumerate(dense.doc.tolist()) if doc >= 0}
     at = np.full(len(dense.rank), -1, dtype=np.int64)
     at[order.rank - 1] = [row_of[doc] for doc in order.doc.tolist()]
@@ -322,7 +322,7 @@ def _dense_in(order: JudgedRun, dense: JudgedRun) -> tuple[Ints, JudgedRun]:
 
 
 def _rows_of(judged: JudgedRun, shown: JudgedRun) -> Ints:
-    """Where the rows of the list that a measure looks at stand in the whole one."""
+    """The positions in the whole list of the rows that a measure looks at."""
     if len(shown.rank) == len(judged.rank):
         return np.arange(len(judged.rank))
     row_of = {doc: row for row, doc in enumerate(judged.doc.tolist()) if doc >= 0}
@@ -330,7 +330,7 @@ def _rows_of(judged: JudgedRun, shown: JudgedRun) -> Ints:
 
 
 def _alike_if_unjudged(dense: JudgedRun, terms: Floats) -> Floats:
-    """The terms with an equal share for each unjudged document of a group, since none is told from the others."""
+    """The terms with an equal share for each unjudged document of a group, since they cannot be distinguished."""
     group = np.where(dense.doc < 0, dense.tie_first, 0)
     shared = np.bincount(group, weights=terms) / np.maximum(np.bincount(group), 1)
     return np.where(group > 0, shared[group], terms)
@@ -445,7 +445,7 @@ def _mean_formula(measure: Measure, how: str, is_weighted: bool, ties_expected: 
 
 def _run_steps(measure: Measure, judged: JudgedRun, values: dict[str, float], value: float) -> _Steps:
     """The terms of a value of the run as a whole: of queries, or of what else it is a sum of."""
-    with own_errors(measure):
+    with report_user_errors(measure):
         terms, normaliser = measure.run_rows(judged), measure.run_normaliser(judged)
     of_query = {row["query"]: row for row in terms if "query" in row}
     rows = [{"query": query, "value": one, "term": 0.0, **of_query.get(query, {})} for query, one in values.items()]
@@ -476,7 +476,7 @@ def _mean_steps(how: str, values: dict[str, float], weights: Mapping[str, float]
 
 
 def _median_steps(values: dict[str, float], weights: Mapping[str, float] | None, value: float) -> _Steps:
-    """A row for each query, of which one in the middle, or two, make the median."""
+    """A row for each query; the middle one, or two, make the median."""
     of = {query: 1.0 if weights is None else weights[query] for query in values}
     order = sorted(values, key=lambda query: (values[query], of[query]))
     up_to: dict[str, float] = {}
@@ -504,7 +504,7 @@ def _median_steps(values: dict[str, float], weights: Mapping[str, float] | None,
 
 def _query_columns(measure: Measure, judged: JudgedRun) -> dict[str, dict[str, float]]:
     """Further quantities of each query, 0 for one that is missing."""
-    with own_errors(measure):
+    with report_user_errors(measure):
         columns = measure.query_columns(measure.shown_list(judged))
     return {name: dict(zip(judged.queries, column.tolist(), strict=True)) for name, column in columns.items()}
 

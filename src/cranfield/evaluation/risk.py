@@ -42,7 +42,7 @@ def t_risk(weighted: Sequence[float]) -> float:
 def geo_risk(values: Floats, alpha: float) -> Floats:
     """The geometric mean of effectiveness and risk for each system: a row a system, a column a query.
 
-    What to expect of a system for a query comes from the margins of this table, as in a chi-squared test, so that all
+    What to expect of a system for a query comes from the margins of this table, as in a chi-squared test, so all
     systems together are the baseline. Dinçer, Macdonald & Ounis, Risk-sensitive evaluation and learning to rank using
     multiple baselines, SIGIR 2016.
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 
 def distinct_names(names: Sequence[str], files: Sequence[str | None]) -> list[str]:
-    """Names that tell runs apart: the same name gets its folders in front, as many as it takes, then a number behind.
+    """Names that distinguish runs: equal names get folders in front, as many as needed, then a number behind.
 
     >>> distinct_names(["bm25", "bm25", "lm"], ["a/bm25.gz", "b/bm25.gz", "a/lm"])
     ['a/bm25', 'b/bm25', 'lm']
@@ -41,7 +41,7 @@ def _last(folder: tuple[str, ...], depth: int) -> tuple[str, ...]:
 
 
 def _numbered(names: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where names occur more than once, and the how-manieth of its like each is."""
+    """The positions of names that occur more than once, and the number of each among its equals."""
     for i, name in enumerate(names):
         if names.count(name) > 1:
             yield i, names[: i + 1].count(name)

@@ -17,13 +17,13 @@ from cranfield.evaluation.risk import geo_risk, t_risk
 from cranfield.joining import JudgedRun, Sources
 from cranfield.measures import Judged, Measure
 
-JUDGED_DEPTH = 10  # the ranks in which the share of unjudged documents is told
+JUDGED_DEPTH = 10  # the ranks in which the share of unjudged documents is reported
 # what a row says of its measure: the value itself, its bounds, or what the run risks against a baseline
 Part = Literal["", "low", "high", "urisk", "trisk", "georisk"]
 
 
 class Row(Record):
-    """A row of scores: a measure under the name it was asked for by, or what is said of it under NAME.PART."""
+    """A row of scores: a measure under the name it was given, or something about it under NAME.PART."""
 
     name: str
     measure: Measure
@@ -52,7 +52,7 @@ class RunScores(Record, eq=False):
 
     def without_hits(self, load: Callable[[], Run]) -> RunScores:
         """The same without the run and the hits below the ranks reported on, which take more room than all values."""
-        kept = self.judged.down_to(JUDGED_DEPTH)
+        kept = self.judged.cut(JUDGED_DEPTH)
         sources = Sources(kept.sources.qrels, load, kept.sources.extras)
         return replace(self, judged=replace(kept, sources=sources))
 
@@ -89,7 +89,7 @@ class Scores(Record, eq=False):
     {'q1': 0.0}
     """
 
-    labels: tuple[str, ...]  # the names the measures were asked for by
+    labels: tuple[str, ...]  # the names the measures were given
     measures: tuple[Measure, ...]
     queries: tuple[str, ...]
     runs: tuple[RunScores, ...]
@@ -130,7 +130,7 @@ class Scores(Record, eq=False):
         return [query for query, _ in there], [value for _, value in there]
 
     def mean(self, measure: str | Measure, run: str | None = None, how: How | None = None) -> float:
-        """The mean over queries, as asked for when evaluating unless `how` says otherwise; the sum for counts."""
+        """The mean over queries, of the kind that was chosen unless `how` says otherwise; the sum for counts."""
         i = self._index(measure)
         if self.part(i) in ("trisk", "georisk"):
             return self._risk(i, self._run(run))

@@ -75,7 +75,7 @@ class JudgedRun(Record, eq=False):
     ideal_starts: Ints
     joining: Joining
     sources: Sources
-    qrels_at: Ints  # per query: where it stands in the qrels
+    qrels_at: Ints  # per query: its position in the qrels
     tied_docs: Ints  # per query: documents that share their score with another
     float32_tied_docs: Ints  # per query: documents that do so in float32 but not in float64
     only_in_run: int = 0  # queries of the run that have no judgments
@@ -141,16 +141,16 @@ class JudgedRun(Record, eq=False):
         """How many hits of each query satisfy a condition."""
         return self.total(where.astype(np.float64))
 
-    def relevant(self, rel: float) -> Floats:
+    def count_relevant(self, rel: float) -> Floats:
         """How many documents of each query are judged relevant, retrieved or not."""
-        return self.of_judgments(("relevant", rel), lambda: self.ideal_total(self.ideal >= rel))
+        return self.cache_for_qrels(("relevant", rel), lambda: self.ideal_total(self.ideal >= rel))
 
     def ideal_total(self, weights: Any) -> Floats:
         """The sum over the judged documents of each query, retrieved or not."""
         return _sums(self.ideal_query, weights, self.n)
 
-    def of_judgments(self, key: Hashable, find: Callable[[], Floats]) -> Floats:
-        """What follows from the judgments alone, found once for all runs; `key` tells what it is."""
+    def cache_for_qrels(self, key: Hashable, find: Callable[[], Floats]) -> Floats:
+        """A result that follows from the judgments alone, computed once for all runs; `key` identifies it."""
         known = self._known
         if known is None:
             return find()
@@ -167,8 +167,8 @@ class JudgedRun(Record, eq=False):
             return None
         return self.sources.qrels.known if self.ideal is self.sources.qrels.ideal else None
 
-    def of_join(self, key: Hashable, find: Callable[[], Floats]) -> Floats:
-        """What follows from ranks and grades, found once for all measures; `key` tells what it is."""
+    def cache(self, key: Hashable, find: Callable[[], Floats]) -> Floats:
+        """A result that follows from ranks and grades, computed once for all measures; `key` identifies it."""
         if key not in self._found:
             found = find()
             found.flags.writeable = False
@@ -186,7 +186,7 @@ class JudgedRun(Record, eq=False):
             return 0
         return int(self.rank[-1] if len(self.queries) == 1 else self.rank.max())
 
-    def down_to(self, cutoff: int | None) -> JudgedRun:
+    def cut(self, cutoff: int | None) -> JudgedRun:
         """The same without the hits below a cutoff."""
         if cutoff is None or cutoff >= self.depth:
             return self
@@ -198,7 +198,7 @@ class JudgedRun(Record, eq=False):
     def _cut(self) -> dict[int, JudgedRun]:
         return {}
 
-    def running(self, where: Bools) -> Floats:
+    def count_running(self, where: Bools) -> Floats:
         """For each hit how many of its query's hits up to and with it satisfy a condition."""
         if core is None:
             so_far = np.cumsum(where)
@@ -238,11 +238,11 @@ class JudgedRun(Record, eq=False):
     def condensed(self) -> JudgedRun:
         """The list that remains when documents without a judgment (or with a negative one) are left out."""
         kept = self.only(self.grade >= 0)
-        rank = kept.running(np.ones(len(kept.rank), dtype=bool)).astype(np.int64)
+        rank = kept.count_running(np.ones(len(kept.rank), dtype=bool)).astype(np.int64)
         first, size = group_equal(kept.query, kept.tie_first, rank)
         return replace(kept, rank=rank, tie_first=first, tie_size=size, retrieved=np.diff(kept.starts).astype(np.int64))
 
-    def regraded(self, values: Mapping[float, float]) -> JudgedRun:
+    def regrade(self, values: Mapping[float, float]) -> JudgedRun:
         """The same with other values in place of some grades."""
         ideal = _mapped(self.ideal, values)
         ideal = ideal[np.lexsort((-ideal, self.ideal_query))]
@@ -252,7 +252,7 @@ class JudgedRun(Record, eq=False):
             sources = replace(sources, qrels=qrels, load_run=lambda: self.sources.run)
         return replace(self, grade=_mapped(self.grade, values), ideal=ideal, sources=sources)
 
-    def without_repeats(self, duplicates: Mapping[str, str]) -> JudgedRun:
+    def drop_repeats(self, duplicates: Mapping[str, str]) -> JudgedRun:
         """The same with grade 0 for every hit that repeats an earlier one: both of one group and graded above 0.
 
         `duplicates` gives doc -> group. The ideal counts a group once too: its highest grade stays, the others that
@@ -264,16 +264,16 @@ class JudgedRun(Record, eq=False):
             names = self.judged_docs(i)
             docs = ["" if number < 0 else names[number] for number in self.doc[hits]]
             grade[hits] = np.where(_repeated(docs, grade[hits], duplicates), 0.0, grade[hits])
-            grades = once_each(self.sources.qrels.judged[int(self.qrels_at[i])], duplicates)
+            grades = count_duplicates_once(self.sources.qrels.judged[int(self.qrels_at[i])], duplicates)
             ideal[int(self.ideal_starts[i]) : int(self.ideal_starts[i + 1])] = sorted(grades.values(), reverse=True)
         return replace(self, grade=grade, ideal=ideal)
 
     @property
     def has_ties(self) -> bool:
-        """Whether some hit could stand at another rank."""
+        """Whether some hit is tied with another document."""
         return bool((self.tie_size > 1).any())
 
-    def shuffled(self, rngs: Sequence[np.random.Generator]) -> JudgedRun:
+    def shuffle_ties(self, rngs: Sequence[np.random.Generator]) -> JudgedRun:
         """The same hits with every group of equal scores in a random order, drawn from its query's generator."""
         place = np.array(self.rank)
         loose = np.flatnonzero(self.tie_size > 1)
@@ -301,10 +301,10 @@ def _mapped(grades: Floats, values: Mapping[float, float]) -> Floats:
     return mapped
 
 
-def once_each(grade_of: Mapping[str, float], duplicates: Mapping[str, str]) -> dict[str, float]:
+def count_duplicates_once(grade_of: Mapping[str, float], duplicates: Mapping[str, str]) -> dict[str, float]:
     """Grades by document, with 0 for what is graded above 0 in a duplicate group but the highest of it.
 
-    >>> once_each({"a": 1, "b": 2, "c": 1}, {"a": "x", "b": "x"})
+    >>> count_duplicates_once({"a": 1, "b": 2, "c": 1}, {"a": "x", "b": "x"})
     {'a': 0.0, 'b': 2, 'c': 1}
     """
     best_first = sorted(grade_of, key=lambda doc: -grade_of[doc])
@@ -346,10 +346,10 @@ def share(part: Floats, whole: Floats | float) -> Floats:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole != 0)
 
 
-def accumulated(step: np.ufunc, values: Floats, starts: Ints) -> Floats:
+def accumulate_within(step: np.ufunc, values: Floats, starts: Ints) -> Floats:
     """`step.accumulate` within each part of the values, in the order of a plain loop.
 
-    >>> accumulated(np.add, np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 1, 4]))
+    >>> accumulate_within(np.add, np.array([1.0, 2.0, 3.0, 4.0]), np.array([0, 1, 4]))
     array([1., 2., 5., 9.])
     """
     reached = np.array(values, dtype=np.float64)
@@ -366,5 +366,5 @@ def accumulated(step: np.ufunc, values: Floats, starts: Ints) -> Floats:
 
 
 def _sums(query: Ints, weights: Any, n: int) -> Floats:
-    # bincount adds in order, so that a sum does not depend on what else is in the batch
+    # bincount adds in order, so a sum does not depend on what else is in the batch
     return np.asarray(np.bincount(query, weights=weights, minlength=n), dtype=np.float64)

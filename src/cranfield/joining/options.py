@@ -37,7 +37,7 @@ class Joining(Record):
 
     @property
     def is_streamable(self) -> bool:
-        """Whether ranks follow from scores and document ids alone, so that a file can be joined block by block."""
+        """Whether ranks follow from scores and document ids alone, so a file can be joined block by block."""
         return self.rank_by == "score" and self.tie_rule.core_code is not None
 
 

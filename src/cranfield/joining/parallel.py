@@ -216,7 +216,7 @@ def _chunks(source: Input, jobs: int) -> Iterator[Lines]:
     if size is None:
         yield from _read_stream(source)
         return
-    # shorter chunks of a smaller file, so that every thread has work; a small file is not worth a thread
+    # shorter chunks of a smaller file, so every thread has work; a small file is not worth a thread
     shared = jobs > 1 and size > 3 * PIECE
     length = min(CHUNK, max(PIECE, size // (4 * jobs)) if shared else max(size, 1))
     for start in range(0, size, length):

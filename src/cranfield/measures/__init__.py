@@ -1,14 +1,14 @@
-"""Measures: a family is a file, a measure is a class. Families are imported when one of their measures is asked for."""
+"""Measures: a family is a file, a measure is a class. Families are imported when one of their measures is used."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from cranfield.base import Parameter, lazy_exports
-from cranfield.measures.base import REGISTRY, Measure, all_measures, is_built_in, own_errors, unknown_measure
+from cranfield.measures.base import REGISTRY, Measure, all_measures, is_built_in, report_user_errors, unknown_measure
 from cranfield.measures.parameters import CUTOFF, REL, Gain, GainMap
 from cranfield.measures.parser import parse_measure, parse_measures
-from cranfield.measures.registry import HOME
+from cranfield.measures.registry import FAMILY_OF
 
 if TYPE_CHECKING:
     from cranfield.measures.advice import ADVICE
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
         positions,
         preferences_of,
     )
-    from cranfield.measures.user_measures import own_measure, own_name
+    from cranfield.measures.user_measures import load_user_measure, parse_user_name
     from cranfield.measures.user_models import (
         BPM,
         BPMD,
@@ -94,8 +94,8 @@ if TYPE_CHECKING:
     )
 
 _EAGER = (
-    "CUTOFF Gain GainMap Measure Parameter REGISTRY REL all_measures is_built_in own_errors parse_measure "
-    "parse_measures unknown_measure"
+    "CUTOFF Gain GainMap Measure Parameter REGISTRY REL all_measures is_built_in parse_measure parse_measures "
+    "report_user_errors unknown_measure"
 )
 _lazy, _load = lazy_exports(
     __name__,
@@ -108,12 +108,12 @@ _lazy, _load = lazy_exports(
         "sets": "RETRIEVED",
         "trec_names": "ELEVEN FAMILIES Family NICKNAMES parse_trec_name",
         "trec_prefs": "PreferenceConflict positions preferences_of",
-        "user_measures": "own_measure own_name",
+        "user_measures": "load_user_measure parse_user_name",
         "user_models": "UserModel",
     },
 )
-__all__ = [*_EAGER.split(), *_lazy, *HOME]
+__all__ = [*_EAGER.split(), *_lazy, *FAMILY_OF]
 
 
 def __getattr__(name: str) -> Any:
-    return REGISTRY[name] if name in HOME else _load(name)
+    return REGISTRY[name] if name in FAMILY_OF else _load(name)

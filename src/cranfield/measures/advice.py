@@ -55,7 +55,7 @@ ADVICE: Mapping[str, Advice] = {
         ),
     ),
     "diversity": Advice(
-        "A query has several meanings or aspects, and repeating one helps nobody.",
+        "A query has several meanings or aspects, and repeating one does not help.",
         (
             ("alpha_nDCG@10", "Each further document on a subtopic already covered earns less."),
             ("ERR_IA@10", "For each subtopic, all equally likely, a user who stops when content with what was read."),

@@ -20,46 +20,46 @@ from cranfield.data import Floats
 from cranfield.errors import CranfieldError, InputError, MeasureError
 from cranfield.joining import JudgedRun
 from cranfield.measures.parameters import GAIN, JUDGED_ONLY, REPEATS
-from cranfield.measures.registry import FAMILIES, HOME
+from cranfield.measures.registry import FAMILIES, FAMILY_OF
 
 Aggregate = Literal["mean", "geometric", "sum", "run"]
 # What the common tests (tests/measures/test_every_measure.py) expect of a measure unless its `lacks` says why not:
 #   range    values are from `low` to `high`
 #   swap     a better document that changes places with a worse one above it never makes the value worse
 #   cutoff   an unjudged document below the cutoff changes nothing
-#   perfect  if all that is relevant is on top and nothing else retrieved, the value is `high` (asked where it is 1)
-#   empty    retrieving nothing is worth 0, as a query that is missing
+#   perfect  if exactly the relevant documents are retrieved, best first, the value is `high` (tested where it is 1)
+#   empty    retrieving nothing is worth 0, like a missing query
 #   scores   only the order of the scores matters, not the scores
 #   unjudged documents without a judgment do not matter once they are left out (judged_only)
-#   columns  an explanation shows how each term comes about, in columns between grade and term
+#   columns  an explanation shows how each term is computed, in columns between grade and term
 Property = Literal["range", "swap", "cutoff", "perfect", "empty", "scores", "unjudged", "columns"]
 
 
 class Registry(dict[str, "type[Measure]"]):
-    """Measures by name. A family is read when one of its measures is asked for."""
+    """Measures by name. A family is imported when one of its measures is used."""
 
     def __missing__(self, name: str) -> type[Measure]:
-        if name in HOME:
-            self._read(HOME[name])
+        if name in FAMILY_OF:
+            self._import(FAMILY_OF[name])
         if not super().__contains__(name):
             raise KeyError(name)
         return super().__getitem__(name)
 
     def __contains__(self, name: object) -> bool:
-        return super().__contains__(name) or name in HOME
+        return super().__contains__(name) or name in FAMILY_OF
 
     def get(self, name: str, default: Any = None) -> Any:
         return self[name] if name in self else default
 
-    def read_all(self) -> None:
-        """Read every family."""
+    def import_all(self) -> None:
+        """Import every family."""
         for family in FAMILIES:
-            self._read(family)
+            self._import(family)
 
-    def _read(self, family: str) -> None:
+    def _import(self, family: str) -> None:
         module = import_module(f"{__package__}.{family}")
         for kind in vars(module).values():
-            # its own measures, not those it imports; again even if they were known and forgotten
+            # the measures defined there, not those it imports; again if they were removed from the registry
             if isinstance(kind, type) and issubclass(kind, Measure) and kind.__module__ == module.__name__:
                 for name in (kind.name, *kind.aliases) if kind.__dict__.get("name") else ():
                     self.setdefault(name, kind)
@@ -84,9 +84,9 @@ _QRELS_COLUMNS = {
 class Measure(Record):
     """Base of all measures.
 
-    Subclasses are records (frozen dataclasses) whose fields are the parameters. A parameter that is None is not given.
-    A value is a sum of terms, one for each hit, divided by a normaliser: a measure gives these two, and so is
-    explained by the same numbers that compute it.
+    The fields of a subclass are its parameters; None means that one was not set. A value is a sum of terms, one for
+    each hit, divided by a normaliser. A measure defines these two, so the numbers that explain it are those that
+    compute it.
     """
 
     gain: Any = None
@@ -96,16 +96,16 @@ class Measure(Record):
     name: ClassVar[str] = ""
     aliases: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str] = ""
-    formula: ClassVar[str] = ""  # LaTeX, shown as MathML in the docs; of the mean, if that is no arithmetic one
+    formula: ClassVar[str] = ""  # LaTeX, shown as MathML in the docs; of the mean, if that is not arithmetic
     about: ClassVar[str] = ""  # the user model in a sentence, and what the measure ignores
-    user: ClassVar[str] = ""  # who reads how, or whose question it answers, in one sentence
-    ignores: ClassVar[str] = ""  # what makes no difference to it, in one sentence
+    user: ClassVar[str] = ""  # who reads how, or whose question it answers, in a sentence
+    ignores: ClassVar[str] = ""  # what makes no difference to it, in a sentence
     weighting: ClassVar[str] = ""  # what a rank weighs, as a formula or in words; needed where rank_weights has none
     reference: ClassVar[str] = ""
     low: ClassVar[float] = 0.0
     high: ClassVar[float] = 1.0
     more_is_better: ClassVar[bool] = True
-    is_quality: ClassVar[bool] = True  # whether a best run can be named by it
+    is_quality: ClassVar[bool] = True  # whether a higher (or lower) value means a better run
     nothing_found: ClassVar[str] = "0"  # the value when nothing relevant is retrieved
     tasks: ClassVar[tuple[str, ...]] = ()
     aggregate: ClassVar[Aggregate] = "mean"
@@ -115,19 +115,19 @@ class Measure(Record):
     synonyms: ClassVar[Mapping[str, Mapping[Any, tuple[str, Any]]]] = {  # other tools' parameters
         "gains": {None: ("gain", None)}
     }
-    has_own_gains: ClassVar[bool] = False  # whether it knows what a gain is, and maps grades itself
+    has_own_gains: ClassVar[bool] = False  # whether it maps grades to gains itself
     reads_run: ClassVar[bool] = False  # whether it looks at documents beyond the judged ones
     judgments_matter: ClassVar[bool] = True  # whether the grade of a document can change the value
     grades_help: ClassVar[bool] = False  # whether a better grade of a retrieved document never makes the value worse
-    beyond_rel: ClassVar[bool] = False  # whether, with a lowest relevant grade, it looks at more than who reaches it
-    reads_columns: ClassVar[tuple[str, ...]] = ()  # columns of the qrels it looks at, where there are: subtopic, …
-    needs: ClassVar[tuple[str, ...]] = ()  # which Extras it cannot do without
-    qrels_columns: ClassVar[tuple[str, ...]] = ()  # which further columns of the qrels it cannot do without
-    # how the value comes from the sum of the terms and the normaliser, as an expression that Python can evaluate too
-    # (with abs, min, max, exp, log, sqrt); where it divides by 0 the value is 0
+    beyond_rel: ClassVar[bool] = False  # whether grades matter beyond reaching the lowest relevant one
+    reads_columns: ClassVar[tuple[str, ...]] = ()  # columns of the qrels it uses if present: subtopic, …
+    needs: ClassVar[tuple[str, ...]] = ()  # the Extras it requires
+    qrels_columns: ClassVar[tuple[str, ...]] = ()  # further columns of the qrels it requires
+    # how the value follows from the sum of the terms and the normaliser, as a Python expression (with abs, min, max,
+    # exp, log, sqrt); where it divides by 0 the value is 0
     rule: ClassVar[str] = "sum / normaliser"
-    example: ClassVar[Mapping[str, Any]] = {}  # parameters to show and test it with, beyond the required ones
-    lacks: ClassVar[Mapping[Property, str]] = {}  # which common properties do not hold for it, and why, in a sentence
+    example: ClassVar[Mapping[str, Any]] = {}  # parameters to show and test it with, beside the required ones
+    lacks: ClassVar[Mapping[Property, str]] = {}  # the common properties it does not have, and why, in a sentence
     normaliser_is: ClassVar[str] = ""  # what the normaliser is, in a few words, for the explanation
     source: ClassVar[str] = ""  # the file of a user's own measure that was named as file.py:Name
 
@@ -173,40 +173,42 @@ class Measure(Record):
 
     @classmethod
     def register(cls) -> None:
-        """Make the measure known by its names. A built-in one keeps its name; a user may define another anew."""
+        """Register the measure under its names. Names of built-in measures are taken; users may redefine their own."""
         cls.aliases = cls.__dict__.get("aliases", ())  # those of a base are not its own
         for name in (cls.name, *cls.aliases):
             known = REGISTRY.get(name) if not is_built_in(cls) else None
             if known is not None and is_built_in(known) and not is_built_in(cls):
-                raise MeasureError(f"{cls.__name__} cannot be called {name}: {known.title} ({known.name}) is.")
+                raise MeasureError(
+                    f"{cls.__name__} cannot be called {name}: that is the name of {known.title} ({known.name})."
+                )
             REGISTRY[name] = cls
 
     @classmethod
     def plain(cls) -> Self:
-        """The measure with what must be given and nothing else, for docs and tests."""
+        """The measure with its required parameters alone, for docs and tests."""
         needed = {name: cls.parameters[name].example_values()[0] for name in cls.required}
         return cls(**{**needed, **cls.example})
 
     @property
     def shown_formula(self) -> str:
-        """The formula of a query's value, as the parameters make it."""
+        """The formula of a query's value for these parameters."""
         return self.formula
 
     @property
     def shown_normaliser(self) -> str:
-        """What the normaliser is, as the parameters make it, in a few words."""
+        """What the normaliser is for these parameters, in a few words."""
         return self.normaliser_is
 
     @property
     def shown_weighting(self) -> str:
-        """What a rank weighs, as the parameters make it, as a formula or in words."""
+        """The weight of a rank for these parameters, as a formula or in words."""
         return self.weighting
 
     @property
     def shown_summary(self) -> str:
-        """What the measure is, as the parameters make it, in a sentence."""
+        """What the measure is for these parameters, in a sentence."""
         text = (type(self).__doc__ or "").strip()
-        # what a dataclass writes where nobody has
+        # the docstring that a dataclass generates
         return self.title if not text or text.startswith(f"{type(self).__name__}(") else text.splitlines()[0]
 
     @property
@@ -215,7 +217,7 @@ class Measure(Record):
         return "rel" in self.parameters
 
     def with_defaults(self, **defaults: Any) -> Self:
-        """The same with parameters that it has but that were not given."""
+        """The same with values for parameters that were not set."""
         open_ones = {k: v for k, v in defaults.items() if k in self.parameters and getattr(self, k) is None}
         return replace(self, **open_ones) if open_ones else self
 
@@ -225,15 +227,15 @@ class Measure(Record):
         return 1.0 if rel is None else float(rel)
 
     def values(self, judged: JudgedRun) -> Floats:
-        """One value per query, from the ranks as they stand."""
-        shown = judged if self._takes_the_list_as_it_is else self.shown_list(judged)
+        """One value per query, from the ranks as they are."""
+        shown = judged if self._takes_list_as_is else self.shown_list(judged)
         if not self.source:
             return self.per_query(shown)
-        with own_errors(self):
+        with report_user_errors(self):
             return self._checked(self.per_query(shown), shown)
 
     @cached_property
-    def _takes_the_list_as_it_is(self) -> bool:
+    def _takes_list_as_is(self) -> bool:
         """Whether `shown_list` has nothing to do."""
         if type(self).shown_list is not Measure.shown_list:
             return False
@@ -242,7 +244,7 @@ class Measure(Record):
 
     @cached_property
     def key(self) -> tuple[type[Measure], str]:
-        """What tells it from others, to keep by what follows from the judgments alone."""
+        """A key for results that follow from the judgments alone."""
         return type(self), str(self)
 
     def expected_values(self, judged: JudgedRun) -> Floats | None:
@@ -250,11 +252,11 @@ class Measure(Record):
         if not self.repeats and judged.has_ties:
             return None  # which document of a group comes first, and so what each earns, depends on the order
         shown = self.shown_list(judged)
-        with own_errors(self):
+        with report_user_errors(self):
             return self.expected(shown)
 
     def shown_list(self, judged: JudgedRun) -> JudgedRun:
-        """The ranking that the measure looks at: condensed if it is for judged documents only, without repeats."""
+        """The ranking that the measure looks at: condensed if it is for judged documents only, or without repeats."""
         extras = judged.sources.extras
         for need in self.needed:
             if getattr(extras, need) is None:
@@ -263,17 +265,17 @@ class Measure(Record):
             if column not in judged.sources.qrels.extra:
                 raise MeasureError(f"{self} needs {_QRELS_COLUMNS.get(column, f'qrels with a column {column}')}.")
         if isinstance(self.gain, Mapping) and not self.has_own_gains:
-            judged = judged.regraded(self.gain)
+            judged = judged.regrade(self.gain)
         shown = judged.condensed if self.judged_only else judged
-        return shown if self.repeats else shown.without_repeats(extras.duplicates or {})
+        return shown if self.repeats else shown.drop_repeats(extras.duplicates or {})
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Which Extras it cannot do without, as its parameters are."""
+        """The Extras it requires for these parameters."""
         return self.needs if self.repeats else (*dict.fromkeys((*self.needs, "duplicates")),)
 
     def _checked(self, values: Floats, judged: JudgedRun) -> Floats:
-        """The values, after a look at those of a user's own measure."""
+        """The values, checked if the measure is a user's own."""
         if self.source and np.shape(values) != (judged.n,):
             raise MeasureError(
                 f"{self.source}: {self} gives an array of shape {np.shape(values)}, "
@@ -286,12 +288,12 @@ class Measure(Record):
 
     def per_query(self, judged: JudgedRun) -> Floats:
         """The computation: one value per query, in the order of `judged.queries`."""
-        judged = judged.down_to(getattr(self, "cutoff", None))  # terms are 0 below
+        judged = judged.cut(getattr(self, "cutoff", None))  # terms are 0 below
         return judged.quotient(self.terms(judged), self.normaliser(judged))
 
     def run_value(self, judged: JudgedRun) -> float:
-        """The value of the run as a whole, for a measure (aggregate "run") of which that is no mean over queries."""
-        raise AssertionError(f"{type(self).__name__} has values of queries only")
+        """The value of the run as a whole, for a measure (aggregate "run") whose value is not a mean over queries."""
+        raise NotImplementedError(f"{type(self).__name__} has values of queries only")
 
     def run_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
         """The terms of the run's value as a whole: rows with `term`, and `query` or `what`, for the explanation."""
@@ -302,12 +304,12 @@ class Measure(Record):
         return 1.0
 
     def mean_value(self, judged: JudgedRun) -> float | None:
-        """The mean over queries, where that is by definition another one than of the values of judged queries."""
+        """The mean over queries, where the measure defines it differently from the mean of its values."""
         return None
 
     def terms(self, judged: JudgedRun) -> Floats:
-        """What each hit contributes. Must also do for a dense join, where unjudged documents have grade NaN."""
-        raise AssertionError(f"{type(self).__name__} computes nothing")
+        """What each hit contributes. Must also work for a dense join, where unjudged documents have grade NaN."""
+        raise NotImplementedError(f"{type(self).__name__} defines no terms")
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         """What the sum of the terms of each query is divided by; a value is 0 where this is 0."""
@@ -334,7 +336,7 @@ class Measure(Record):
         return []
 
     def rank_weights(self, n: int) -> Floats | None:
-        """What each of the first n ranks weighs; None where that depends on the ranking."""
+        """The weight of each of the first n ranks; None where it depends on the ranking."""
         return None
 
     def expected(self, judged: JudgedRun) -> Floats | None:
@@ -343,8 +345,8 @@ class Measure(Record):
 
 
 @contextmanager
-def own_errors(measure: Measure) -> Iterator[None]:
-    """Whatever fails in a user's own measure becomes an error that names its file and line."""
+def report_user_errors(measure: Measure) -> Iterator[None]:
+    """Report an exception in a user's own measure with its file and line."""
     try:
         yield
     except CranfieldError:
@@ -352,11 +354,11 @@ def own_errors(measure: Measure) -> Iterator[None]:
     except Exception as error:
         if not measure.source:
             raise
-        raise own_error(error, measure.source) from error
+        raise user_error(error, measure.source) from error
 
 
-def own_error(error: BaseException, file: str) -> InputError:
-    """What failed in a user's file, with the last line of it that was reached."""
+def user_error(error: BaseException, file: str) -> InputError:
+    """An error for an exception in a user's file, with the last line reached."""
     import traceback
 
     line = error.lineno if isinstance(error, SyntaxError) else None
@@ -368,22 +370,22 @@ def own_error(error: BaseException, file: str) -> InputError:
 
 
 def is_built_in(kind: type[Measure]) -> bool:
-    """Whether a measure is one of ours, of which the properties it declares are tested."""
+    """Whether a measure is built in; the properties that these declare are tested."""
     return kind.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 def all_measures() -> list[type[Measure]]:
     """Every measure once: the built-in ones family by family, then a user's own."""
-    REGISTRY.read_all()
+    REGISTRY.import_all()
     families = list(FAMILIES)
     kinds = list(dict.fromkeys(REGISTRY.values()))
-    homes = {kind: HOME.get(kind.name, "") if is_built_in(kind) else "" for kind in kinds}
+    homes = {kind: FAMILY_OF.get(kind.name, "") if is_built_in(kind) else "" for kind in kinds}
     return sorted(kinds, key=lambda kind: families.index(homes[kind]) if homes[kind] else len(families))
 
 
 def unknown_measure(name: str) -> MeasureError:
-    """An error for a name that no measure has, with the nearest one that is there."""
-    names = [*HOME, *(kind.name for kind in all_measures())]
+    """The error for an unknown name, with the nearest known one."""
+    names = [*FAMILY_OF, *(kind.name for kind in all_measures())]
     return MeasureError(f"unknown measure {name!r}.{suggest(name, names)} See 'cranfield measures'.")
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.base import Parameter
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
-from cranfield.joining import JudgedRun, accumulated, share
+from cranfield.joining import JudgedRun, accumulate_within, share
 from cranfield.measures.base import Measure
 from cranfield.measures.parameters import CUTOFF, MANY, REL
 from cranfield.measures.ties import first_places, group_terms, none_in_top, precision_sum, relevant_groups
@@ -38,8 +38,8 @@ class _Ranked(Measure):
         return judged.grade >= self.lowest_relevant
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        so_far = judged.running(self.hits(judged))
-        relevant = judged.relevant(self.lowest_relevant)[judged.query]
+        so_far = judged.count_running(self.hits(judged))
+        relevant = judged.count_relevant(self.lowest_relevant)[judged.query]
         return {"relevant so far": so_far, "P@i": so_far / judged.rank, "R@i": share(so_far, relevant)}
 
     def expected_found(self, judged: JudgedRun, cutoff: Any) -> Floats:
@@ -130,10 +130,10 @@ class R(_Cut):
         return self.top(judged).astype(np.float64)
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return judged.relevant(self.lowest_relevant)
+        return judged.count_relevant(self.lowest_relevant)
 
     def expected(self, judged: JudgedRun) -> Floats:
-        return share(self.expected_found(judged, self.cutoff), judged.relevant(self.lowest_relevant))
+        return share(self.expected_found(judged, self.cutoff), judged.count_relevant(self.lowest_relevant))
 
     def expected_terms(self, judged: JudgedRun) -> Floats | None:
         return self.chances_inside(judged, self.cutoff)
@@ -161,7 +161,7 @@ class Success(_Cut):
 
     def terms(self, judged: JudgedRun) -> Floats:
         top = self.top(judged)
-        first: Bools = top & (judged.running(top) == 1)
+        first: Bools = top & (judged.count_running(top) == 1)
         return first.astype(np.float64)
 
     def expected(self, judged: JudgedRun) -> Floats:
@@ -236,11 +236,11 @@ class AP(_Cut):
             return group_terms(judged, self.hits(judged), self.cutoff)
         top = self.top(judged)
         # several times as fast as np.where, which guesses what comes next
-        terms: Floats = judged.running(top) / judged.rank * top
+        terms: Floats = judged.count_running(top) / judged.rank * top
         return terms
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        relevant = judged.relevant(self.lowest_relevant)
+        relevant = judged.count_relevant(self.lowest_relevant)
         return np.minimum(relevant, self.cutoff or MANY) if self._is_capped else relevant
 
     def expected(self, judged: JudgedRun) -> Floats:
@@ -274,7 +274,7 @@ class RR(_Cut):
 
     def terms(self, judged: JudgedRun) -> Floats:
         top = self.top(judged)
-        first = np.flatnonzero(top & (judged.running(top) == 1))
+        first = np.flatnonzero(top & (judged.count_running(top) == 1))
         terms = np.zeros(len(top))
         terms[first] = 1 / judged.rank[first]
         return terms
@@ -309,10 +309,10 @@ class Rprec(_Ranked):
         return (self.hits(judged) & (judged.rank <= self.normaliser(judged)[judged.query])).astype(np.float64)
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return judged.relevant(self.lowest_relevant)
+        return judged.count_relevant(self.lowest_relevant)
 
     def expected(self, judged: JudgedRun) -> Floats:
-        relevant = judged.relevant(self.lowest_relevant)
+        relevant = judged.count_relevant(self.lowest_relevant)
         return share(self.expected_found(judged, relevant[judged.query]), relevant)
 
     def expected_terms(self, judged: JudgedRun) -> Floats | None:
@@ -372,7 +372,7 @@ class SearchLength(_Ranked):
 
     def per_query(self, judged: JudgedRun) -> Floats:
         hits = self.hits(judged)
-        at = hits & (judged.running(hits) == self.wanted)
+        at = hits & (judged.count_running(hits) == self.wanted)
         return self._or_all(judged, judged.total(np.where(at, judged.rank - self.wanted, 0)))
 
     def expected(self, judged: JudgedRun) -> Floats:
@@ -387,7 +387,7 @@ class SearchLength(_Ranked):
     def terms(self, judged: JudgedRun) -> Floats:
         """One for each document read in vain; only a dense join has them all."""
         hits = self.hits(judged)
-        return (~hits & (judged.running(hits) < self.wanted)).astype(np.float64)
+        return (~hits & (judged.count_running(hits) < self.wanted)).astype(np.float64)
 
     def _or_all(self, judged: JudgedRun, length: Floats) -> Floats:
         """The length, or all non-relevant documents where too few relevant ones were found."""
@@ -410,7 +410,7 @@ class IPrec(_Ranked):
     )
     about: ClassVar = (
         "A user reads on while precision gets better. The recall point is taken as the decimal number it is written "
-        "as, so that 0.1 of 10 relevant documents is 1 document; trec_eval rounds: version 9 needs ⌊rR + 0.9⌋ "
+        "as, so 0.1 of 10 relevant documents is 1 document; trec_eval rounds: version 9 needs ⌊rR + 0.9⌋ "
         "documents, version 10 the whole number nearest to rR."
     )
     user: ClassVar = "A user reads until the given recall is reached, and on for as long as precision can get better."
@@ -439,11 +439,11 @@ class IPrec(_Ranked):
     def terms(self, judged: JudgedRun) -> Floats:
         """The best precision, where it is first reached at sufficient recall; 0 elsewhere."""
         hits = self.hits(judged)
-        so_far = judged.running(hits)
-        relevant = judged.relevant(self.lowest_relevant).astype(np.int64)
+        so_far = judged.count_running(hits)
+        relevant = judged.count_relevant(self.lowest_relevant).astype(np.int64)
         needed = _needed(self.recall or 0.0, relevant, self.rounding)[judged.query]
         best = hits & (so_far >= needed) & (so_far / judged.rank == self.per_query(judged)[judged.query])
-        return np.where(best & (judged.running(best) == 1), so_far / judged.rank, 0.0)
+        return np.where(best & (judged.count_running(best) == 1), so_far / judged.rank, 0.0)
 
 
 class _Points(Parameter):
@@ -550,10 +550,10 @@ def interpolated(
     judged: JudgedRun, hits: Bools, rel: float, points: Sequence[float | Fraction], rounding: Rounding = "exact"
 ) -> Floats:
     """Interpolated precision, one row a recall point, one column a query; hits are those graded `rel` at least."""
-    relevant = judged.relevant(rel).astype(np.int64)
+    relevant = judged.count_relevant(rel).astype(np.int64)
     found = judged.count(hits).astype(np.int64)
     starts = np.concatenate(([0], np.cumsum(found)))
-    best = judged.of_join(("best precision", rel), lambda: _best_from_here(_precision(judged, hits), starts))
+    best = judged.cache(("best precision", rel), lambda: _best_from_here(_precision(judged, hits), starts))
     curve = np.zeros((len(points), judged.n))
     for row, point in enumerate(points):
         needed = np.maximum(_needed(point, relevant, rounding), 1)
@@ -564,7 +564,7 @@ def interpolated(
 
 def _precision(judged: JudgedRun, hits: Bools) -> Floats:
     """The precision at each relevant hit."""
-    precision: Floats = judged.running(hits)[hits] / judged.rank[hits]
+    precision: Floats = judged.count_running(hits)[hits] / judged.rank[hits]
     return precision
 
 
@@ -574,7 +574,7 @@ def _needed(point: float | Fraction, relevant: Ints, rounding: Rounding) -> Ints
         # (long) (r * R + 0.9), or lround(r * R): halves away from zero; both in doubles
         rounded: Ints = np.floor(float(point) * relevant + (0.9 if rounding == "trec_eval-9" else 0.5)).astype(np.int64)
         return rounded
-    # repr gives back the decimal number that was written, so that 0.1 means one tenth
+    # repr gives the decimal number that was written: 0.1 means one tenth
     exact = point if isinstance(point, Fraction) else Fraction(repr(float(point)))
     needed: Ints = -((-relevant * exact.numerator) // exact.denominator)
     return needed
@@ -582,7 +582,7 @@ def _needed(point: float | Fraction, relevant: Ints, rounding: Rounding) -> Ints
 
 def _best_from_here(precision: Floats, starts: Ints) -> Floats:
     """For each relevant hit the best precision at it or at a later one of its query."""
-    return accumulated(np.maximum, precision[::-1], (starts[-1] - starts)[::-1])[::-1]
+    return accumulate_within(np.maximum, precision[::-1], (starts[-1] - starts)[::-1])[::-1]
 
 
 class LRAP(_Ranked):
@@ -597,7 +597,7 @@ class LRAP(_Ranked):
         r"\frac{|\{d' \in \mathrm{rel} : s_{d'} \ge s_d\}|}{|\{d' : s_{d'} \ge s_d\}|}"
     )
     about: ClassVar = (
-        "As AP, but documents of equal score all stand at the last rank of their group, whatever the tie rule, "
+        "As AP, but documents of equal score all count at the last rank of their group, whatever the tie rule, "
         "as in scikit-learn. 1 for a query without relevant documents."
     )
     user: ClassVar = "A user looks for a random relevant document and reads all documents scored at least as high."
@@ -610,16 +610,16 @@ class LRAP(_Ranked):
     tasks: ClassVar = ("recall",)
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        return np.where(judged.relevant(self.lowest_relevant) == 0, 1.0, super().per_query(judged))
+        return np.where(judged.count_relevant(self.lowest_relevant) == 0, 1.0, super().per_query(judged))
 
     def terms(self, judged: JudgedRun) -> Floats:
         return group_terms(judged, self.hits(judged), None)
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return np.maximum(judged.relevant(self.lowest_relevant), 1.0)
+        return np.maximum(judged.count_relevant(self.lowest_relevant), 1.0)
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
-        nothing = judged.relevant(self.lowest_relevant)[0] == 0
+        nothing = judged.count_relevant(self.lowest_relevant)[0] == 0
         return [{"what": "nothing is relevant", "term": 1.0}] if nothing else []
 
     def expected(self, judged: JudgedRun) -> Floats:

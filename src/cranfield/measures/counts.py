@@ -88,7 +88,7 @@ class NumRet(_Count):
         return np.ones(len(judged.rank)) if self.rel is None else (judged.grade >= self.rel).astype(np.float64)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"counted so far": judged.running(self.terms(judged) > 0)}
+        return {"counted so far": judged.count_running(self.terms(judged) > 0)}
 
 
 class NumRel(_Count):
@@ -108,17 +108,17 @@ class NumRel(_Count):
     parameters: ClassVar = {"rel": REL}
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        return judged.relevant(self.lowest_relevant)
+        return judged.count_relevant(self.lowest_relevant)
 
     def terms(self, judged: JudgedRun) -> Floats:
         return (judged.grade >= self.lowest_relevant).astype(np.float64)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"relevant so far": judged.running(self.terms(judged) > 0)}
+        return {"relevant so far": judged.count_running(self.terms(judged) > 0)}
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
         """The relevant documents that were not retrieved."""
-        missed = judged.relevant(self.lowest_relevant)[0] - judged.count(judged.grade >= self.lowest_relevant)[0]
+        missed = judged.count_relevant(self.lowest_relevant)[0] - judged.count(judged.grade >= self.lowest_relevant)[0]
         return [{"what": "relevant, but not retrieved", "term": float(missed)}]
 
 
@@ -143,7 +143,7 @@ class NumRelRet(_Count):
         return (judged.grade >= self.lowest_relevant).astype(np.float64)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"relevant so far": judged.running(self.terms(judged) > 0)}
+        return {"relevant so far": judged.count_running(self.terms(judged) > 0)}
 
 
 class NumNonrelJudgedRet(_Count):
@@ -169,4 +169,4 @@ class NumNonrelJudgedRet(_Count):
         return ((judged.grade >= 0) & (judged.grade < self.lowest_relevant)).astype(np.float64)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"refused so far": judged.running(self.terms(judged) > 0)}
+        return {"refused so far": judged.count_running(self.terms(judged) > 0)}

@@ -35,7 +35,7 @@ _ALPHA = Parameter(
     examples=(0.5, 0.3, 0, 1),
     symbol=r"\alpha",
 )
-# the gain of a set of documents is submodular, so that a greedy list reaches 1 − 1/e of the best sum at every depth,
+# the gain of a set of documents is submodular, so a greedy list reaches 1 − 1/e of the best sum at every depth,
 # and half of it where of each duplicate group only one may be taken (Fisher, Nemhauser & Wolsey 1978)
 _OVER_GREEDY = math.e / (math.e - 1)
 _OVER_GREEDY_GROUPS = 2.0
@@ -64,7 +64,7 @@ class _Subtopics(Record, eq=False):
 
 
 class _Diverse(Measure):
-    """A measure that tells subtopics apart."""
+    """A measure that distinguishes subtopics."""
 
     rel: float | None = None
 
@@ -448,7 +448,7 @@ class AP_IA(_Diverse):
     )
     reference: ClassVar = _INTENT_AWARE
     parameters: ClassVar = {"cutoff": CUTOFF, **_Diverse.parameters}
-    lacks: ClassVar = {"perfect": "A document on one subtopic stands in the way of those on another."}
+    lacks: ClassVar = {"perfect": "A document on one subtopic pushes down those on another."}
 
     def terms(self, judged: JudgedRun) -> Floats:
         terms = np.zeros(len(judged.rank))
@@ -600,7 +600,7 @@ def ideal_gains(topics: _Subtopics, alpha: float, depth: int | None) -> Floats:
     worth = np.ones(topics.n)
     gains: list[float] = []
     for _ in range(min(len(same), len(docs) if depth is None else depth)):
-        # column by column, as in a plain loop: a matrix product would round otherwise and break ties by chance
+        # column by column, as in a plain loop: a matrix product would round differently and break ties arbitrarily
         left = sum((covers[:, s] * worth[s] for s in range(topics.n)), np.zeros(len(docs)))
         best = int(np.argmax(left))
         gains.append(float(left[best]))

@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.base import Parameter
 from cranfield.data import Floats, Ints
 from cranfield.errors import EvaluationError
-from cranfield.joining import JudgedRun, accumulated, share
+from cranfield.joining import JudgedRun, accumulate_within, share
 from cranfield.measures.base import Measure
 from cranfield.measures.parameters import CUTOFF, REL, Gain
 from cranfield.measures.ties import mean_weight
@@ -95,7 +95,7 @@ class CG(Gained):
     grades_help: ClassVar[bool] = True
     formula: ClassVar = r"\sum_{i=1}^{k} g_i"
     weighting: ClassVar[str] = "1 down to rank k, 0 below"
-    about: ClassVar = "A user adds up what each document gives, wherever it stands in the first k."
+    about: ClassVar = "A user adds up the gain of each document, wherever it is in the first k."
     user: ClassVar = "A user reads k documents and adds up what each of them gives."
     ignores: ClassVar = (
         "Ignores the order within the first k, everything below, and how many relevant documents there are."
@@ -144,9 +144,9 @@ class CG(Gained):
 
     def ideal(self, judged: JudgedRun) -> Floats:
         """The value of the best ranking."""
-        if not isinstance(self.gain, str):  # a map may do more than its name tells
+        if not isinstance(self.gain, str):  # a map may do more than its name says
             return judged.ideal_total(self.ideal_terms(judged))
-        return judged.of_judgments((self.key, "ideal"), lambda: judged.ideal_total(self.ideal_terms(judged)))
+        return judged.cache_for_qrels((self.key, "ideal"), lambda: judged.ideal_total(self.ideal_terms(judged)))
 
     def ideal_terms(self, judged: JudgedRun) -> Floats:
         """The terms of the best ranking: all judged documents with a positive gain, by falling gain."""
@@ -192,12 +192,11 @@ class DCG(CG):
     formula: ClassVar = r"\sum_{i=1}^{k} \frac{g_i}{\log_2(1 + i)}"
     weighting: ClassVar = "1/log2(1 + i) down to rank k, 0 below"
     about: ClassVar = (
-        "A user goes down the list and gets tired: the deeper a document, the less of its gain is had. The gain is "
+        "A user goes down the list and gets tired: the deeper a document, the less of its gain counts. The gain is "
         "the grade, or 2^grade − 1 with gain='exp', or as a map says; the discount log(1+i), log(max(i,base)) or 1/i."
     )
     user: ClassVar = (
-        "A user reads k documents and gets tired on the way, so that the deeper a document, the less of its gain is "
-        "had."
+        "A user reads k documents and gets tired on the way, so the deeper a document, the less of its gain is had."
     )
     ignores: ClassVar = (
         "Ignores everything below k, what was found before a document, and how many relevant documents there are."
@@ -246,7 +245,7 @@ class nDCG(DCG):
     formula: ClassVar = r"\frac{\mathrm{DCG}@k}{\mathrm{ideal\ DCG}@k}"
     weighting: ClassVar = "that of DCG, 1/log2(1 + i), as a share of the DCG of the best ranking"
     about: ClassVar = (
-        "DCG as a share of the best possible, so that queries with few and with many relevant documents count alike. "
+        "DCG as a share of the best possible, so queries with few and with many relevant documents count alike. "
         "The ideal ranking is made of all judged documents and cut at k as well. 0 where nothing is relevant."
     )
     user: ClassVar = (
@@ -453,13 +452,13 @@ class Rndcg(_WholeList):
     def _points(self, judged: JudgedRun) -> tuple[Ints, Ints, Floats]:
         """The ranks that count, query after query: the query, the rank and nDCG at it."""
         query, rank, last = self._ranks(judged)
-        best = accumulated(np.add, self.ideal_discounted(judged), judged.ideal_starts)[last]
+        best = accumulate_within(np.add, self.ideal_discounted(judged), judged.ideal_starts)[last]
         return query, rank, _reached_at(judged, self.discounted(judged), query, rank) / best
 
     def _ranks(self, judged: JudgedRun) -> tuple[Ints, Ints, Ints]:
         """Query and rank of what counts, and the last document of the best ranking down to there that has a gain."""
         gains, starts = self.ideal_gains(judged), judged.ideal_starts[:-1]
-        gaining = (gains > 0) & (judged.relevant(self.lowest_relevant) > 0)[judged.ideal_query]
+        gaining = (gains > 0) & (judged.count_relevant(self.lowest_relevant) > 0)[judged.ideal_query]
         number = np.bincount(judged.ideal_query[gaining], minlength=judged.n)
         ends = starts + number - 1
         is_last = gaining & (gains != np.append(gains[1:], 0.0))  # of its level of gain
@@ -539,13 +538,13 @@ class BinG(Measure):
         return np.where(judged.grade >= self.lowest_relevant, 1 / np.log2(2 + self._wrong(judged)), 0.0)
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return judged.relevant(self.lowest_relevant)
+        return judged.count_relevant(self.lowest_relevant)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
         return {"non-relevant so far": self._wrong(judged)}
 
     def _wrong(self, judged: JudgedRun) -> Floats:
-        return judged.rank - judged.running(judged.grade >= self.lowest_relevant)
+        return judged.rank - judged.count_running(judged.grade >= self.lowest_relevant)
 
 
 def ideal_rank(judged: JudgedRun) -> Ints:
@@ -556,12 +555,12 @@ def ideal_rank(judged: JudgedRun) -> Ints:
 
 def running_sum(judged: JudgedRun, terms: Floats) -> Floats:
     """For each hit the sum of the terms of its query up to it."""
-    return accumulated(np.add, terms, judged.starts)
+    return accumulate_within(np.add, terms, judged.starts)
 
 
 def ideal_at(judged: JudgedRun, ideal_terms: Floats) -> Floats:
     """For each hit what the best ranking would have reached at its rank."""
-    sums = np.append(accumulated(np.add, ideal_terms, judged.ideal_starts), 0.0)
+    sums = np.append(accumulate_within(np.add, ideal_terms, judged.ideal_starts), 0.0)
     number = np.minimum(judged.rank, np.diff(judged.ideal_starts)[judged.query])
     # the last is for a query without judged documents
     return sums[np.where(number > 0, judged.ideal_starts[judged.query] + number - 1, -1)]

@@ -50,20 +50,20 @@ class Bpref(Measure):
         return terms
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return judged.relevant(self.lowest_relevant)
+        return judged.count_relevant(self.lowest_relevant)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        relevant = judged.running(judged.grade >= self.lowest_relevant)
+        relevant = judged.count_running(judged.grade >= self.lowest_relevant)
         return {"relevant so far": relevant, "judged non-relevant so far": self._above(judged)}
 
     def _others(self, judged: JudgedRun) -> Floats:
         """How many documents of each query are judged non-relevant."""
         rel = self.lowest_relevant
         find = lambda: judged.ideal_total((judged.ideal >= 0) & (judged.ideal < rel))  # noqa: E731
-        return judged.of_judgments(("non-relevant", rel), find)
+        return judged.cache_for_qrels(("non-relevant", rel), find)
 
     def _above(self, judged: JudgedRun) -> Floats:
-        return judged.running((judged.grade >= 0) & (judged.grade < self.lowest_relevant))
+        return judged.count_running((judged.grade >= 0) & (judged.grade < self.lowest_relevant))
 
 
 class Judged(Measure):
@@ -95,7 +95,7 @@ class Judged(Measure):
         return np.minimum(judged.retrieved, np.inf if self.cutoff is None else self.cutoff).astype(np.float64)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        seen = judged.running(judged.grade >= 0)
+        seen = judged.count_running(judged.grade >= 0)
         return {"judged so far": seen, "share so far": seen / judged.rank}
 
     def expected(self, judged: JudgedRun) -> Floats:
@@ -156,7 +156,7 @@ class InfAP(Measure):
         return np.where(hits, np.where(judged.rank == 1, 1.0, inferred), 0.0)
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return judged.relevant(self.lowest_relevant)
+        return judged.count_relevant(self.lowest_relevant)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
         relevant, others, unjudged = self._above(judged)
@@ -166,7 +166,7 @@ class InfAP(Measure):
         """How many documents above each hit are relevant, judged otherwise, and pooled without a judgment."""
         hits = judged.grade >= self.lowest_relevant
         kinds = hits, (judged.grade >= 0) & ~hits, (judged.grade < 0) & ~hits
-        relevant, others, unjudged = (judged.running(kind) - kind for kind in kinds)
+        relevant, others, unjudged = (judged.count_running(kind) - kind for kind in kinds)
         return relevant, others, unjudged
 
 
@@ -203,7 +203,7 @@ class Unjudged(Measure):
         return (~(judged.grade >= 0) & (judged.rank <= (self.cutoff or 1))).astype(np.float64)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        unseen = judged.running(~(judged.grade >= 0))
+        unseen = judged.count_running(~(judged.grade >= 0))
         return {"unjudged so far": unseen, "share so far": unseen / judged.rank}
 
     def rank_weights(self, n: int) -> Floats | None:

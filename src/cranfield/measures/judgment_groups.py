@@ -79,7 +79,7 @@ class _OverGroups(Measure):
         raise AssertionError(f"{type(self).__name__} averages nothing")
 
     def shown_list(self, judged: JudgedRun) -> JudgedRun:
-        # what is judged differs from group to group, so that the list is condensed for each
+        # what is judged differs from group to group, so the list is condensed for each
         return Measure.shown_list(replace(self, judged_only=False), judged)
 
     def per_query(self, judged: JudgedRun) -> Floats:

@@ -1,7 +1,7 @@
 """How alike two rankings are: rank-biased overlap, Kendall's tau, AP correlation, overlap. Plain lists and numbers.
 
 Measures and statistics both use it. A ranking is a sequence of items, best first; an item that is itself a list,
-tuple or set stands for items tied there. Correlations take scores, item by item, higher is better.
+tuple or set holds items tied there. Correlations take scores, item by item, higher is better.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def places(ranking: Iterable[Any]) -> Places:
     items = tuple(item for group in groups for item in group)
     twice = next((item for item, n in Counter(items).items() if n > 1), None)
     if twice is not None:
-        raise CranfieldError(f"{twice!r} stands in the ranking twice: expected every item once.")
+        raise CranfieldError(f"{twice!r} is in the ranking twice: expected every item once.")
     return Places(items, np.repeat(last - sizes + 1, sizes), np.repeat(last, sizes))
 
 
@@ -256,7 +256,7 @@ def _ap_steps(x: Floats, y: Floats) -> Floats:
 
 
 def _ap_steps_above(x: Floats, y: Floats) -> Floats | None:
-    """The same over the items that have any above them, of which those tied with them are none; None if none has."""
+    """The same over the items that have any above them, not counting items tied with them; None if there are none."""
     steps = np.zeros(len(x))
     for i in np.flatnonzero(y < y.max()):
         above = y > y[i]

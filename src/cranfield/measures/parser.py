@@ -12,11 +12,11 @@ from cranfield.base import fields
 from cranfield.errors import MeasureError
 from cranfield.measures.base import REGISTRY, Measure, unknown_measure
 from cranfield.measures.trec_names import Named, parse_trec_name
-from cranfield.measures.user_measures import own_measure, own_name
+from cranfield.measures.user_measures import load_user_measure, parse_user_name
 
 
 def parse_measures(names: Iterable[Any]) -> list[Named]:
-    """Measures with the names they were asked for by; each may be a name or a Measure.
+    """Measures with the names they were given; each may be a name or a Measure.
 
     >>> parse_measures(["nDCG@10", "P.5,10"])
     [('nDCG@10', nDCG@10), ('P_5', P@5), ('P_10', P@10)]
@@ -33,19 +33,19 @@ def parse_measures(names: Iterable[Any]) -> list[Named]:
 
 
 def parse_measure(text: str) -> Measure:
-    """The one measure a name stands for.
+    """The one measure that a name denotes.
 
     >>> parse_measure("AP(rel=2)@100")
     AP(rel=2)@100
     """
     named = _named(text.strip())
     if len(named) > 1:
-        raise MeasureError(f"{text!r} stands for {len(named)} measures, expected one.")
+        raise MeasureError(f"{text!r} denotes {len(named)} measures, expected one.")
     return named[0][1]
 
 
 def _named(text: str) -> list[Named]:
-    own = own_name(text)
+    own = parse_user_name(text)
     if own is not None:
         return [(own[1], _parsed(own[1], file=own[0]))]
     trec = None if _is_ours(text) else parse_trec_name(text)
@@ -69,7 +69,7 @@ def _parsed(text: str, file: str | None = None) -> Measure:
     head = call.func if call else body
     if not isinstance(head, ast.Name) or (call and call.args):
         raise MeasureError(f"{text!r} is not a measure: expected Name(parameter=value,…)@cutoff.")
-    kind = _kind(head.id) if file is None else own_measure(file, head.id)
+    kind = _kind(head.id) if file is None else load_user_measure(file, head.id)
     return _made(kind, call.keywords if call else [], with_at.right if with_at else None, text)
 
 

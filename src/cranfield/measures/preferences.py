@@ -33,14 +33,14 @@ class Compat(Measure):
         r"\mathrm{RBO}(a, b) = \frac{\sum_{d=1}^{n} p^{d-1} |a_{1..d} \cap b_{1..d}| / d}{\sum_{d=1}^{n} p^{d-1}}"
     )
     weighting: ClassVar[str] = (
-        "in proportion to p^(d−1)/d for each document that both lists have down to depth d, so that one at rank i "
+        "in proportion to p^(d−1)/d for each document that both lists have down to depth d, so one at rank i "
         "counts at all depths from i on"
     )
     about: ClassVar = (
         "A user compares the list with the best one from the top and goes on to the next depth with chance p. "
         "Preferences are grades, any numbers: the ideal list holds the documents with a positive grade, best first, "
         "equal ones as the run has them. How much better one grade is than another does not matter. Depths go to 1000 "
-        "as in Clarke's program; ir_measures stops where the longer list ends (depth='longest'), so that cutting a "
+        "as in Clarke's program; ir_measures stops where the longer list ends (depth='longest'), so cutting a "
         "run changes what it is divided by. 0 where no grade is positive (Clarke leaves such queries out)."
     )
     user: ClassVar = (
@@ -57,7 +57,7 @@ class Compat(Measure):
     tasks: ClassVar[tuple[str, ...]] = ("graded", "web")
     parameters: ClassVar = {
         "p": Parameter("the chance to go on to the next depth", low=0, high=1, examples=(0.8, 0.95)),
-        "normalize": Flag("divide by the value of the ideal list, so that it has 1"),
+        "normalize": Flag("divide by the value of the ideal list, which then has 1"),
         "depth": Parameter(
             "the last depth compared", low=1, high=10**6, whole=True, word=LONGEST, examples=(10, LONGEST), symbol="n"
         ),
@@ -186,7 +186,7 @@ class Compat(Measure):
 
 
 class CompatByScore(Compat):
-    """Compat as ir_measures has it: equal grades are ordered by score, as if what was not retrieved had score 0."""
+    """Compat as in ir_measures: equal grades are ordered by score, which is 0 for documents not retrieved."""
 
     # not a measure of its own: documents with negative scores come behind those not retrieved, and those with equal
     # scores in the order of the qrels (compat_provider.py), so scores and order of the input decide
@@ -314,7 +314,7 @@ class PGC(Compat):
     )
     reads_columns: ClassVar = ("subtopic", "subgroup")
     lacks: ClassVar = {
-        "swap": "Preferences may contradict each other, so that no document need be better than another.",
+        "swap": "Preferences may contradict each other, so no document need be better than another.",
         "perfect": "The value of the ideal list is less than 1 unless it is divided by itself (normalize=True).",
     }
 
@@ -387,14 +387,14 @@ class Accuracy(Measure):
     def terms(self, judged: JudgedRun) -> Floats:
         """For each relevant document the non-relevant ones below it; 1 where there are none at all."""
         top, others = self.top(judged), self._others(judged)[judged.query]
-        above = judged.rank - judged.running(top)
+        above = judged.rank - judged.count_running(top)
         return np.where(top, np.where(others > 0, others - above, 1.0), 0.0)
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         return judged.count(self.top(judged)) * np.maximum(self._others(judged), 1.0)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        so_far = judged.running(self.top(judged))
+        so_far = judged.count_running(self.top(judged))
         return {"relevant so far": so_far, "others so far": judged.rank - so_far}
 
 
@@ -432,7 +432,7 @@ class _Parts(Record):
 
 
 def _since_by_grade(judged: JudgedRun, i: int) -> tuple[Ints, int]:
-    """Where documents with a positive grade stand in the run and in the ideal list, from ranks and grades alone."""
+    """Positions of documents with a positive grade in the run and in the ideal list, from ranks and grades alone."""
     hits = slice(int(judged.starts[i]), int(judged.starts[i + 1]))
     good = judged.grade[hits] > 0
     grade, rank = judged.grade[hits][good], judged.rank[hits][good]

@@ -66,7 +66,7 @@ class Both(Record):
     other: Places
 
     def in_common(self) -> tuple[list[int], list[int]]:
-        """Where the documents that both retrieved stand in each list, in the run's order."""
+        """The positions in each list of the documents that both retrieved, in the order of the run."""
         at = {doc: i for i, doc in enumerate(self.other.items)}
         own = [i for i, doc in enumerate(self.own.items) if doc in at]
         return own, [at[self.own.items[i]] for i in own]
@@ -421,7 +421,7 @@ def _spread(values: Floats, at: list[int], n: int) -> Floats:
 
 
 def whole_list(judged: JudgedRun, i: int, judged_only: bool, tied: bool) -> Places:
-    """All documents retrieved for query i (or the judged ones), with groups of equal scores if asked for."""
+    """All documents retrieved for query i (or the judged ones), with groups of equal scores on request."""
     docs = judged.ranking(i)
     if judged_only:
         # as JudgedRun.condensed: what has no judgment, or a negative one, is left out

@@ -57,7 +57,7 @@ class MAPk(AP):
     title: ClassVar = "Mean average precision at k, as for recommenders"
     formula: ClassVar = r"\frac{1}{\min(R, k)} \sum_{i=1}^{k} \mathrm{rel}_i \cdot P@i"
     about: ClassVar = (
-        "AP@k divided by min(R, k), so that k relevant items on top are worth 1 however many there are: the MAP@k of "
+        "AP@k divided by min(R, k), so k relevant items on top are worth 1 however many there are: the MAP@k of "
         "Spark, Kaggle and ml_metrics. Search engines' AP@k divides by R."
     )
     user: ClassVar = (
@@ -160,7 +160,7 @@ class Coverage(_OfCatalogue):
         return r"\frac{|\mathrm{top}_k|}{N}"
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"shown so far": judged.running(self.inside(judged) > 0)}
+        return {"shown so far": judged.count_running(self.inside(judged) > 0)}
 
     def run_value(self, judged: JudgedRun) -> float:
         shown = len(self.exposure(judged))
@@ -192,7 +192,7 @@ class Gini(_OfCatalogue):
     about: ClassVar = (
         "No measure of quality: n_j is how many queries show an item, the least shown first; of the N items of the "
         "catalogue (--docs) those never shown count too. A query's value is that of its own list, which shows m items "
-        "once: (N−m)/(N−1). 0 if nothing is shown. Divided by N − 1, so that 1 can be reached; some divide by N."
+        "once: (N−m)/(N−1). 0 if nothing is shown. Divided by N − 1, so 1 can be reached; some divide by N."
     )
     user: ClassVar = "The owner of a catalogue asks how evenly its items are shown among the first k."
     ignores: ClassVar = (
@@ -226,7 +226,7 @@ class Gini(_OfCatalogue):
         inside = self.inside(judged) > 0
         never = np.where(inside, self.catalogue(0) - shown, 0.0)
         return {
-            "shown so far": judged.running(inside),
+            "shown so far": judged.count_running(inside),
             "never shown": never,
             "share of exposure": np.where(inside, 1 / np.maximum(shown, 1), 0.0),
         }

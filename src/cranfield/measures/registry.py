@@ -1,6 +1,6 @@
-"""Which family each measure is in, by its names: so that a family is read only when one of its measures is asked for.
+"""The names of the measures in each family, so a family is imported only when one of its measures is used.
 
-A test holds this against the classes.
+A test compares this table with the classes.
 """
 
 FAMILIES = {
@@ -24,4 +24,4 @@ FAMILIES = {
         "BPM BPMD CWL_AP CWL_P CWL_RR ERR IFT INSQ INST NERR10 NERR11 NERR8 NERR9 NPV RBP SDCG SET TBG TrAP U UMeasure"
     ),
 }
-HOME = {name: family for family, names in FAMILIES.items() for name in names.split()}
+FAMILY_OF = {name: family for family, names in FAMILIES.items() for name in names.split()}

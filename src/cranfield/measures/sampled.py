@@ -1,6 +1,6 @@
 """Measures for pools of which only a sample was judged: estimates of what full judgments would give.
 
-Two kinds of qrels say how the sample was drawn. With five columns `query iter doc stratum grade` the pool is parted
+Two kinds of qrels say how the sample was drawn. With five columns `query iter doc stratum grade` the pool is divided
 into strata, and a grade below 0 marks a document that was not drawn (xinfAP and its relatives, as in sample_eval).
 Prels, `query doc grade method probability`, give for each document the chance it had to be drawn (statAP).
 """
@@ -16,7 +16,7 @@ import numpy as np
 from cranfield.base import Flag, Parameter, Record, format_id, sort_naturally
 from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import EvaluationError
-from cranfield.joining import JudgedRun, once_each, share
+from cranfield.joining import JudgedRun, count_duplicates_once, share
 from cranfield.measures.base import Aggregate, Measure
 from cranfield.measures.graded import CG, running_sum
 from cranfield.measures.parameters import CUTOFF, MANY, REL
@@ -28,12 +28,12 @@ _TENTHS = tuple(i / 10 for i in range(11))
 _DEPTH = Parameter(
     "how many documents of a ranking are looked at", low=1, high=MANY, whole=True, examples=(1000, 5), symbol="M"
 )
-_ESTIMATE = "A document counts for more the smaller its stratum's sample is, so that a better one may count for less."
-_CHANCE = "A document counts for more the smaller its chance to be drawn was, so that a better one may count for less."
+_ESTIMATE = "A document counts for more the smaller its stratum's sample is, so a better one may count for less."
+_CHANCE = "A document counts for more the smaller its chance to be drawn was, so a better one may count for less."
 
 
 class _Pool(Record, eq=False):
-    """The pool of a query, parted into strata; arrays have one entry per pooled document, in the order of the qrels."""
+    """The pool of a query by strata; arrays have one entry per pooled document, in the order of the qrels."""
 
     strata: tuple[str, ...]
     stratum: Ints
@@ -238,8 +238,8 @@ class infNDCG(_Stratified):
     about: ClassVar = (
         "What nDCG would be if the whole pool were judged. A document stands for the P/J documents of its stratum "
         "that were retrieved of which one was drawn. The ideal ranking has the estimated number of documents of each "
-        "grade, which need not be whole. An estimate, so that it may exceed 1. Grades go by their value; sample_eval "
-        "sorts them as text, so that 10 comes after 2."
+        "grade, which need not be whole. An estimate, so it may exceed 1. Grades go by their value; sample_eval "
+        "sorts them as text, so 10 comes after 2."
     )
     user: ClassVar = (
         "An experimenter who judged only a stratified sample of the pool wants the nDCG that judging all of it would "
@@ -410,7 +410,7 @@ class infIPrec(_StratifiedBinary):
         point = self.recall or 0.0
         if not relevant or point * relevant > found[-1]:
             return 0.0, 0
-        # the thresholds from the highest one that is reached down to the one asked for
+        # the thresholds from the highest one reached down to the one wanted
         points = [x for x in sorted({*_TENTHS, point}, reverse=True) if point <= x and x * relevant <= found[-1]]
         best, at = 0.0, 0
         for rank in range(len(found) - 1, 0, -1):
@@ -538,7 +538,7 @@ class _Drawn(Measure):
         return self.formula + (r",\quad \text{by the sample only}" if self.sample_only else "")
 
     def draw(self, judged: JudgedRun, i: int) -> _Draw:
-        """The judged documents of query i; none is used where nothing was drawn by chance."""
+        """The judged documents of query i; none is used where nothing was drawn at random."""
         at = int(judged.qrels_at[i])
         qrels = judged.sources.qrels
         rows = qrels.rows_of(at)
@@ -556,7 +556,7 @@ class _Drawn(Measure):
         if grade <= -999 or not 0 <= chance <= 1 or (self.sample_only and method == "0"):
             return math.nan
         if method in ("0", "2") and not self.sample_only:
-            return 1.0  # MTC chose it, and not by chance
+            return 1.0  # MTC chose it, not at random
         if chance == 0 and grade >= self.lowest_relevant:
             raise EvaluationError(f"{self}: document {format_id(doc)} was drawn although its probability is 0.")
         return chance
@@ -583,7 +583,7 @@ class _DrawnBinary(_Drawn):
     def relevant(self, judged: JudgedRun) -> Floats:
         """The estimated number of relevant documents of each query."""
         draws = (self.draw(judged, i) for i in range(judged.n))
-        # exact sums, so that the order of the qrels changes no bit
+        # exact sums, so the order of the qrels changes no bit
         return np.array([math.fsum(draw.stands_for(self.lowest_relevant)) for draw in draws], dtype=np.float64)
 
     def precision(self, judged: JudgedRun) -> Floats:
@@ -617,8 +617,8 @@ class statAP(_DrawnBinary):
     )
     about: ClassVar = (
         "What AP would be if all were judged: a relevant document drawn with chance π stands for 1/π of them. What MTC "
-        "chose (methods 0 and 2) counts as drawn with chance 1. An estimate, so that it may exceed 1. 0 where nothing "
-        "is relevant or nothing was drawn by chance; the script of the Million Query track leaves such queries out."
+        "chose (methods 0 and 2) counts as drawn with chance 1. An estimate, so it may exceed 1. 0 where nothing "
+        "is relevant or nothing was drawn at random; the script of the Million Query track leaves such queries out."
     )
     user: ClassVar = (
         "An experimenter who judged only documents drawn with known chances wants the AP that full judgments would "
@@ -681,7 +681,7 @@ class varAP(_DrawnBinary):
             hits = slice(int(judged.starts[i]), int(judged.starts[i + 1]))
             below = np.append((weight / judged.rank)[hits][::-1].cumsum()[::-1][1:], 0.0)
             later[hits] = below[: hits.stop - hits.start]
-        # Σ y is 0 by the definition of AP, so that the covariances, −Σ y_d·y_e over d ≠ e, come down to Σ y²
+        # Σ y is 0 by the definition of AP, so the covariances, −Σ y_d·y_e over d ≠ e, come down to Σ y²
         spread = ((precision - ap) * weight) ** 2 * (1 - chance + self._per_other(judged)[judged.query])
         return np.where(weight > 0, spread + (1 - chance) * weight**2 * later**2, 0.0)
 
@@ -735,7 +735,7 @@ class statP(_DrawnBinary):
     title: ClassVar = "Statistical precision at k"
     formula: ClassVar = r"\frac{1}{k} \sum_{i \le k \,:\, \mathrm{rel}_i} \frac{1}{\pi_i}"
     about: ClassVar = (
-        "What P@k would be if all were judged: a relevant document drawn with chance π stands for 1/π of them, so that "
+        "What P@k would be if all were judged: a relevant document drawn with chance π stands for 1/π of them, so "
         "it may exceed 1. A list shorter than k counts as filled up; with pad=False its value is 0, as in the script "
         "of the Million Query track."
     )
@@ -876,7 +876,7 @@ class statNDCG(_Drawn):
 def _grades(measure: Measure, judged: JudgedRun, at: int) -> Mapping[str, float]:
     """The judged documents of a query with their grades, a duplicate group once where repeats earn nothing."""
     grade_of = judged.sources.qrels.judged[at]
-    return grade_of if measure.repeats else once_each(grade_of, judged.sources.extras.duplicates or {})
+    return grade_of if measure.repeats else count_duplicates_once(grade_of, judged.sources.extras.duplicates or {})
 
 
 def _number(doc: str, text: str) -> float:

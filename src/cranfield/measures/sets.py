@@ -42,7 +42,7 @@ class _OfSet(Measure):
         return (judged.grade >= self.lowest_relevant).astype(np.float64)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"relevant so far": judged.running(judged.grade >= self.lowest_relevant)}
+        return {"relevant so far": judged.count_running(judged.grade >= self.lowest_relevant)}
 
 
 class SetP(_OfSet):
@@ -81,7 +81,7 @@ class SetP(_OfSet):
 
     def normaliser(self, judged: JudgedRun) -> Floats:
         retrieved = judged.retrieved.astype(np.float64)
-        return np.minimum(retrieved, judged.relevant(self.lowest_relevant)) if self.relative else retrieved
+        return np.minimum(retrieved, judged.count_relevant(self.lowest_relevant)) if self.relative else retrieved
 
 
 class SetRelP(SetP):
@@ -109,14 +109,14 @@ class SetR(_OfSet):
     grades_help: ClassVar[bool] = True
     normaliser_is: ClassVar[str] = "relevant documents, R"
     formula: ClassVar = r"\frac{|\mathrm{relevant} \cap \mathrm{retrieved}|}{R}"
-    about: ClassVar = "A user must not miss anything; how much else comes along does not matter."
+    about: ClassVar = "A user must not miss anything; how much else is retrieved does not matter."
     user: ClassVar = "A user reads all that was retrieved and must not miss a relevant document."
     ignores: ClassVar = "Ignores the order, degrees of relevance, and how much else was retrieved."
     reference: ClassVar = _CLEVERDON
     tasks: ClassVar = ("sets", "recall")
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return judged.relevant(self.lowest_relevant)
+        return judged.count_relevant(self.lowest_relevant)
 
 
 class SetF(_OfSet):
@@ -150,12 +150,12 @@ class SetF(_OfSet):
         return (self.weight + 1) * super().terms(judged)
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return self.weight * judged.relevant(self.lowest_relevant) + judged.retrieved
+        return self.weight * judged.count_relevant(self.lowest_relevant) + judged.retrieved
 
     def per_query(self, judged: JudgedRun) -> Floats:
         found = self.found(judged)
         precision = share(found, judged.retrieved.astype(np.float64))
-        recall = share(found, judged.relevant(self.lowest_relevant))
+        recall = share(found, judged.count_relevant(self.lowest_relevant))
         # trec_eval's last bits depend on this order (m_set_F.c)
         return share((self.weight + 1) * precision * recall, recall + self.weight * precision)
 
@@ -183,7 +183,7 @@ class SetAP(_OfSet):
         return super().terms(judged) * self.found(judged)[judged.query]
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return judged.retrieved * judged.relevant(self.lowest_relevant)
+        return judged.retrieved * judged.count_relevant(self.lowest_relevant)
 
 
 class _OfCollection(_OfSet):
@@ -199,7 +199,7 @@ class _OfCollection(_OfSet):
         """Retrieved and relevant, retrieved and not relevant, all not relevant."""
         if self.docs is None:
             raise MeasureError(f"{self.name} needs the size of the collection: {self.name}(docs=1400), {self._or}.")
-        found, relevant = self.found(judged), judged.relevant(self.lowest_relevant)
+        found, relevant = self.found(judged), judged.count_relevant(self.lowest_relevant)
         seen = judged.retrieved + relevant - found
         if (seen > self.docs).any():
             at = int(np.argmax(seen))
@@ -222,9 +222,9 @@ class Fallout(_OfCollection):
     normaliser_is: ClassVar[str] = "documents that are not relevant"
     formula: ClassVar = r"\frac{|\mathrm{retrieved} \setminus \mathrm{relevant}|}{N - R}"
     about: ClassVar = (
-        "How much of the rubbish comes along, in all or in the first k documents; needs the number N of documents in "
-        "the collection. With docs='retrieved' these are the documents retrieved, as in torchmetrics, which has 1 "
-        "rather than 0 where all of them are relevant."
+        "How much of the non-relevant material is retrieved, in all or in the first k documents; needs the number N "
+        "of documents in the collection. With docs='retrieved' these are the documents retrieved, as in torchmetrics, "
+        "which has 1 rather than 0 where all of them are relevant."
     )
     user: ClassVar = (
         "A user reads all that was retrieved, or the first k documents, and minds the share of all non-relevant "
@@ -274,7 +274,7 @@ class Fallout(_OfCollection):
         return judged.retrieved - self.found(judged) if self.docs == RETRIEVED else self.table(judged)[2]
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"others so far": judged.rank - judged.running(judged.grade >= self.lowest_relevant)}
+        return {"others so far": judged.rank - judged.count_running(judged.grade >= self.lowest_relevant)}
 
     def _in_top(self, rank: Ints) -> Bools:
         """Which ranks are read."""
@@ -374,7 +374,7 @@ class Utility(_OfSet):
 
     def per_query(self, judged: JudgedRun) -> Floats:
         found_and_relevant, found, relevant, neither = self.coefficients
-        a, relevant_docs = self.found(judged), judged.relevant(self.lowest_relevant)
+        a, relevant_docs = self.found(judged), judged.count_relevant(self.lowest_relevant)
         rest = self._neither(judged) if neither else np.zeros(judged.n)
         return found_and_relevant * a + found * (judged.retrieved - a) + relevant * (relevant_docs - a) + neither * rest
 
@@ -384,7 +384,7 @@ class Utility(_OfSet):
 
     def other_rows(self, judged: JudgedRun) -> list[dict[str, Any]]:
         *_, relevant, neither = self.coefficients
-        missed = judged.relevant(self.lowest_relevant)[0] - self.found(judged)[0]
+        missed = judged.count_relevant(self.lowest_relevant)[0] - self.found(judged)[0]
         rows = [{"what": "relevant, not retrieved", "term": float(relevant * missed)}]
         if neither:
             rows.append({"what": "neither", "term": float(neither * self._neither(judged)[0])})
@@ -394,4 +394,4 @@ class Utility(_OfSet):
         """How many documents are neither relevant nor retrieved."""
         if self.docs is None:
             raise MeasureError(f"{self} needs the size of the collection: docs=1400, or --docs 1400.")
-        return self.docs + self.found(judged) - judged.retrieved - judged.relevant(self.lowest_relevant)
+        return self.docs + self.found(judged) - judged.retrieved - judged.count_relevant(self.lowest_relevant)

@@ -73,7 +73,7 @@ def group_terms(judged: JudgedRun, relevant: Bools, cutoff: int | None) -> Float
     """For each relevant hit the precision at the last place of its group; 0 if that is beyond the cutoff."""
     last = judged.tie_first + judged.tie_size - 1
     # relevant documents down to the end of the group: those so far, and those of the group still to come
-    so_far = judged.running(relevant)
+    so_far = judged.count_running(relevant)
     after = np.zeros(len(so_far))
     after[:-1] = np.where((judged.query[1:] == judged.query[:-1]) & (last[1:] == last[:-1]), 1.0, 0.0)
     ends = np.flatnonzero(after == 0)
@@ -83,7 +83,7 @@ def group_terms(judged: JudgedRun, relevant: Bools, cutoff: int | None) -> Float
 
 
 def first_places(size: int, relevant: int) -> Floats:
-    """The chance that the first relevant document of a group stands at its 1st, 2nd, … place."""
+    """The chance that the first relevant document of a group is at its 1st, 2nd, … place."""
     j = np.arange(size - relevant + 1)
     # none before (a product), times relevant among what is left
     stay = np.concatenate(([1.0], np.cumprod((size - relevant - j[:-1]) / (size - j[:-1]))))

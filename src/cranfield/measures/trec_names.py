@@ -73,7 +73,7 @@ TrecRBPResidual = _Later("TrecRBPResidual")
 
 
 class Family(Record):
-    """What a name of trec_eval stands for: one measure, or one for each of its parameters.
+    """What a trec_eval name denotes: one measure, or one for each of its parameters.
 
     `make` gives the measure: of nothing; of each cutoff or point; of all numbers; or of all pairs like `1=0.5`. The
     last two also of nothing. It is None for what is printed as text.
@@ -200,7 +200,7 @@ _NAME = re.compile(
 
 
 def parse_trec_name(text: str) -> list[Named] | None:
-    """The measures a trec_eval name stands for, each under its printed name; None if it is no such name.
+    """The measures that a trec_eval name denotes, each under its printed name; None if it is not such a name.
 
     >>> [label for label, _ in parse_trec_name("P.5,10")]
     ['P_5', 'P_10']

@@ -47,7 +47,7 @@ class RelativeP(P):
     lacks: ClassVar = {}
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return np.minimum(judged.relevant(self.lowest_relevant), float(self.cutoff or 1))
+        return np.minimum(judged.count_relevant(self.lowest_relevant), float(self.cutoff or 1))
 
     def expected(self, judged: JudgedRun) -> Floats:
         return share(self.expected_found(judged, self.cutoff), self.normaliser(judged))
@@ -80,7 +80,7 @@ class RprecMult(Rprec):
     parameters: ClassVar = {**Rprec.parameters, "multiple": MULTIPLE}
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        documents: Floats = np.floor((self.multiple or 0.0) * judged.relevant(self.lowest_relevant) + 0.9)
+        documents: Floats = np.floor((self.multiple or 0.0) * judged.count_relevant(self.lowest_relevant) + 0.9)
         return documents
 
     def expected(self, judged: JudgedRun) -> Floats:
@@ -98,7 +98,7 @@ class YAAP(Measure):
     formula: ClassVar = r"\ln \frac{1 + s}{1 + R - s},\quad s = \sum_i \mathrm{rel}_i \cdot P@i"
     weighting: ClassVar = "depends on the ranking: in s a relevant document at rank i weighs P@i"
     about: ClassVar = (
-        "AP stretched at both ends, so that getting from .01 to .02 counts as much as from .98 to .99; about a "
+        "AP stretched at both ends, so getting from .01 to .02 counts as much as from .98 to .99; about a "
         "normal distribution over queries. 0 where AP is one half or nothing is relevant."
     )
     user: ClassVar = (
@@ -128,7 +128,7 @@ class YAAP(Measure):
         return AP(rel=self.rel).terms(judged)
 
     def normaliser(self, judged: JudgedRun) -> Floats:
-        return judged.relevant(self.lowest_relevant)
+        return judged.count_relevant(self.lowest_relevant)
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
         return AP(rel=self.rel).columns(judged)
@@ -209,7 +209,7 @@ class TrecRBP(Gained):
     )
     reference: ClassVar = _MOFFAT
     parameters: ClassVar = {**Gained.parameters, "p": PERSISTENCE}
-    lacks: ClassVar = {"perfect": "A user may go on for ever, so that no finite list is worth 1."}
+    lacks: ClassVar = {"perfect": "A user may go on for ever, so no finite list is worth 1."}
 
     def terms(self, judged: JudgedRun) -> Floats:
         return (1 - self.p) * self._scaled(judged) * self.p ** (judged.rank - 1.0)
@@ -274,7 +274,7 @@ class TrecRBPResidual(Measure):
     tasks: ClassVar = ("incomplete",)
 
     def per_query(self, judged: JudgedRun) -> Floats:
-        # all ranks weigh 1 together, so that those judged are what is not left
+        # all ranks weigh 1 together, so those judged are what is not left
         known = judged.total(np.where(judged.grade >= 0, self._weight(judged), 0.0))
         return np.where(self._has_unjudged(judged), 1 - known, 0.0)
 
@@ -283,7 +283,7 @@ class TrecRBPResidual(Measure):
         return np.where(judged.grade >= 0, 0.0, self._weight(judged))
 
     def columns(self, judged: JudgedRun) -> dict[str, Any]:
-        return {"unjudged so far": judged.running(~(judged.grade >= 0)), "weight": self._weight(judged)}
+        return {"unjudged so far": judged.count_running(~(judged.grade >= 0)), "weight": self._weight(judged)}
 
     def rank_weights(self, n: int) -> Floats | None:
         return np.asarray((1 - self.p) * self.p ** np.arange(float(n)), dtype=np.float64)

@@ -69,7 +69,7 @@ def counting(documents: int, retrieved: int, which: str) -> Bools:
 
 
 class Preferring(Record, eq=False):
-    """The preferences of a query: those of each group, and which hit stands at each position of a retrieved one."""
+    """The preferences of a query: those of each group, and the hit at each position of a retrieved one."""
 
     hits: Ints
     groups: tuple[Preferences, ...]
@@ -308,7 +308,7 @@ class PrefsRnonrel(_OfPreferences):
     about: ClassVar = (
         "As Prefs(mean='groups'), but how many non-relevant documents (grade 0) were judged does not matter: of more "
         "than R only the first R count, and missing ones are taken as beaten. Akin to bpref, and of little use: "
-        "trec_eval compares non-relevant documents with themselves, so that a perfect ranking may have 0.25."
+        "trec_eval compares non-relevant documents with themselves, so a perfect ranking may have 0.25."
     )
     user: ClassVar = (
         "A group of judges reads down and wants the better of two documents first, with as many non-relevant "

@@ -10,23 +10,23 @@ from types import ModuleType
 
 from cranfield.base import Record, fields, join_names
 from cranfield.errors import InputError, MeasureError
-from cranfield.measures.base import Measure, own_error
+from cranfield.measures.base import Measure, user_error
 
 _NAMED = re.compile(r"(?P<file>.+?\.py):(?P<measure>.+)", re.DOTALL)
 
 
-def own_name(text: str) -> tuple[str, str] | None:
-    """The file and the measure in it, if a name has both.
+def parse_user_name(text: str) -> tuple[str, str] | None:
+    """The file and the measure of a name such as `file.py:Mine`; None for any other.
 
-    >>> own_name("my_measures.py:Mine@10"), own_name("nDCG@10")
+    >>> parse_user_name("my_measures.py:Mine@10"), parse_user_name("nDCG@10")
     (('my_measures.py', 'Mine@10'), None)
     """
     match = _NAMED.fullmatch(text)
     return (match["file"], match["measure"].strip()) if match else None
 
 
-def own_measure(file: str, name: str) -> type[Measure]:
-    """The measure of a name (or class) in a Python file, which is run; or an error that says what is there."""
+def load_user_measure(file: str, name: str) -> type[Measure]:
+    """Run a Python file and return its measure of that name (or class); the error says which it has."""
     found = _defined(file)
     kinds = {key: kind for kind in found.measures for key in (kind.__name__, kind.name, *kind.aliases)}
     if name in kinds:
@@ -38,7 +38,7 @@ def own_measure(file: str, name: str) -> type[Measure]:
 
 
 class _Definitions(Record):
-    """What a file defines: measures, and the names of all else."""
+    """What a file defines: its measures, and the names of everything else."""
 
     measures: tuple[type[Measure], ...]
     others: frozenset[str]
@@ -71,7 +71,7 @@ def _run(file: str, program: bytes) -> ModuleType:
     try:
         exec(compile(program, file, "exec"), module.__dict__)
     except (Exception, SystemExit) as error:
-        raise own_error(error, file) from error
+        raise user_error(error, file) from error
     return module
 
 
@@ -80,7 +80,7 @@ def _is_own(kind: object, module: ModuleType) -> bool:
 
 
 def _finish(name: str, kind: type[Measure], file: str) -> None:
-    """Say where a measure comes from, and name it for its class where it has no name of its own."""
+    """Record the file of a measure, and name it after its class if it has no name."""
     kind.source = file
     undescribed = [field.name for field in fields(kind) if field.name not in kind.parameters]
     if undescribed:

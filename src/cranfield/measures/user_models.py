@@ -175,7 +175,7 @@ class UserModel(Measure):
         return self.value in ("EU", "ETU")
 
     def _expected_weighting(self) -> str:
-        """What ranks weigh in the value asked for."""
+        """The weights of ranks in the chosen value."""
         if self.value in ("EU", "EC"):
             return self.weighting
         if self.value == "ED":
@@ -347,7 +347,7 @@ class UserModel(Measure):
         return self.walk(Lists(nothing, nothing + 1, np.zeros(1, dtype=np.int64), np.zeros(1)))
 
     def _blank_weights(self, n: int) -> Floats:
-        """What the first ranks weigh in the value asked for, where nothing is gained and every document costs 1."""
+        """The weights of the first ranks in the chosen value, where nothing is gained and every document costs 1."""
         walk = self._blank_walk()
         if self.residual and not self._weighs_gains:
             return np.zeros(n)
@@ -432,7 +432,7 @@ class RBP(_FixedWeights):
     about: ClassVar = (
         "A user goes on to the next document with probability p, whatever was found. Ignores how many relevant "
         "documents there are." + _SCALE + _BINARY + " With residual=True: the weight of all that is unjudged, not "
-        "retrieved or below the cutoff, so that the value with all judgments is between RBP and RBP + residual. A "
+        "retrieved or below the cutoff, so the value with all judgments is between RBP and RBP + residual. A "
         "ranking has no end unless depth is given: cwl_eval and ir_measures end it at 1000 and divide by the weight "
         "there is until then. p is 0.8 as in ir_measures; trec_eval and cwl_eval have 0.9."
     )
@@ -595,7 +595,7 @@ class SDCG(_FixedWeights):
     weighting: ClassVar = "in proportion to 1/log2(1 + i) down to rank k, 0 below"
     about: ClassVar = (
         "A user reads k documents and gets tired as in DCG; cwl_eval calls it NDCG. There is no ideal ranking: it is "
-        "divided by the weights, as if k perfect documents could always be had." + _SCALE
+        "divided by the weights, as if there were always k perfect documents." + _SCALE
     )
     user: ClassVar = "A user reads k documents and gets tired on the way as in DCG."
     ignores: ClassVar = (
@@ -682,7 +682,7 @@ class INSQ(_FixedWeights):
 
 
 class BPM(UserModel):
-    """The gain per document of a user who reads until a gain of T is had or k documents are read."""
+    """The gain per document of a user who reads until the gain reaches T or k documents are read."""
 
     cutoff: int | None = None
     T: float = 1.0
@@ -692,13 +692,13 @@ class BPM(UserModel):
     formula: ClassVar = r"\frac{G_m}{m}, \quad m = \min \{\, i \le n : G_i \ge T \text{ or } K_i \ge k \,\}"
     weighting: ClassVar[str] = "depends on the ranking: 1/m down to the rank m at which the user stops, 0 below"
     about: ClassVar = (
-        "A user stops as soon as a gain of T is had, or what was read has cost k (with costs of 1: after k "
+        "A user stops as soon as the gain reaches T, or what was read has cost k (with costs of 1: after k "
         "documents). The static form: T and k do not change on the way; cwl_eval calls k K." + _SCALE
     )
-    user: ClassVar = "A user reads until a gain of T is had or k documents are read."
+    user: ClassVar = "A user reads until the gain reaches T or k documents are read."
     ignores: ClassVar = "Ignores everything after that, and how many relevant documents there are."
     reference: ClassVar = _BPM
-    lacks: ClassVar = {**UserModel.lacks, "swap": "A gain of T that is had sooner may be a smaller one."}
+    lacks: ClassVar = {**UserModel.lacks, "swap": "A gain of T that is reached sooner may be smaller."}
     required: ClassVar = ("cutoff",)
     parameters: ClassVar = {
         "cutoff": CUTOFF,
@@ -1219,7 +1219,7 @@ class TrAP(UserModel):
 
 
 def _read(walk: Walk) -> Floats:
-    """The chance of each rank to count in all that is had: the user gets there, and stops before the ranking ends."""
+    """The chance that each rank counts in the total: the user gets there, and stops before the ranking ends."""
     read: Floats = walk.reach[0] - walk.reach[0, -1] * walk.go_on[0, -1]
     return read
 
@@ -1249,7 +1249,7 @@ def _logistic(b: float, x: Floats) -> Floats:
 
 
 def _totals(table: Floats) -> Floats:
-    """The sum of each row, added in rank order, so that no other row changes a bit."""
+    """The sum of each row, added in rank order, so no other row changes a bit."""
     sums: Floats = np.cumsum(table, axis=1)[:, -1]
     return sums
 

@@ -211,7 +211,7 @@ def find_judged_depth(join: JudgedRun) -> int | None:
     """
     known = join.grade >= 0
     # as long as every rank is judged, the n-th hit has rank n
-    unbroken = join.total((known & (join.running(known) == join.rank)).astype(np.float64)).astype(np.int64)
+    unbroken = join.total((known & (join.count_running(known) == join.rank)).astype(np.float64)).astype(np.int64)
     short = unbroken < join.retrieved
     return int(unbroken[short].min()) if short.any() else None
 

@@ -17,11 +17,11 @@ from cranfield.measures import (
     REGISTRY,
     Measure,
     all_measures,
-    own_measure,
-    own_name,
+    load_user_measure,
     parse_measure,
     parse_measures,
     parse_trec_name,
+    parse_user_name,
     unknown_measure,
 )
 from cranfield.tables import dumped
@@ -48,12 +48,12 @@ IR_MEASURES = (
 
 def measure_of(name: str) -> Measure:
     """The measure that a name stands for, with the parameters it gives, whoever's name it is."""
-    own = own_name(name)
+    own = parse_user_name(name)
     bare = re.split(r"[(@]", own[1] if own else name)[0].strip()
     if own is None and bare not in REGISTRY and not parse_trec_name(name):
         raise unknown_measure(bare)
     if own is not None and bare == own[1]:
-        return usual(own_measure(own[0], bare))
+        return usual(load_user_measure(own[0], bare))
     if own is None and bare == name.strip() and bare in REGISTRY:
         return usual(REGISTRY[bare])
     named = parse_measures([name])

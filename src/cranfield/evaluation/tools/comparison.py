@@ -23,7 +23,7 @@ from cranfield.measures import NICKNAMES, Measure, parse_measure, parse_measures
 
 SAME = 1e-9  # values nearer than this are the same: tools add up in different orders
 
-OF_MEANS = ("mean", "weights", "risk")  # what concerns means, of which only the whole evaluation has some
+OF_MEANS = ("mean", "weights", "risk")  # options that concern means, which only the whole evaluation has
 OF_MEASURES = ("rel", "docs")  # what measures have already been told
 Read = Callable[[OnDuplicate], tuple[Qrels, Run]]  # judgments and run, given what to do with a document twice
 Values = tuple[dict[str, float], float]  # of the queries that count, and of all
@@ -62,7 +62,7 @@ class ToolEvaluator(Evaluator):
         self.setting_of = tuple(self.settings[i] for i, _ in rows)
 
     def _expanded(self, measures: Any) -> Any:
-        """Measures as asked for; a nickname such as all_trec stands for those of its measures that the tool has."""
+        """The measures requested; a nickname such as all_trec means those of its measures that the tool has."""
         if isinstance(measures, str) or not isinstance(measures, Iterable):
             measures = [measures]
         return [name for measure in measures for name in self._of_nickname(measure)]
@@ -134,7 +134,7 @@ class ToolEvaluator(Evaluator):
 
 
 def usual_measures(of: Tool) -> list[str]:
-    """What to evaluate as a tool if nothing is asked for: our usual measures, as far as it has them, or its own."""
+    """The default measures for a tool: ours, as far as it has them, or its own."""
     ours = [name for name in DEFAULT_MEASURES if of.differences(parse_measure(name)) is not None]
     return ours or [name for name in of.usual if name.partition("@")[0] in of.has()]
 
@@ -256,7 +256,7 @@ def compare_tools_on(
 
 
 def _read(read: Read, on_duplicate: OnDuplicate | None, again: bool) -> tuple[Qrels, Run, str | None]:
-    """Judgments and run as every tool has them that gives a value, and what is said of a document twice."""
+    """Judgments and run as the tools that give a value read them, and the error for a repeated document."""
     try:
         return *read(on_duplicate or "error"), None
     except DuplicateError as error:

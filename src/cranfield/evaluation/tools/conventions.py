@@ -262,7 +262,7 @@ def _by_pyndeval(measure: Any, rel: float | None) -> Iterable[Difference] | None
 
 
 def _ir_measures_rr(measure: Any, _: float | None) -> Iterable[Difference] | None:
-    # pytrec_eval has no cutoff, so that RR@k comes from another provider than RR
+    # pytrec_eval has no cutoff, so RR@k comes from another provider than RR
     if measure.cutoff is None:
         return ()
     return None if measure.judged_only else (DOC_ASCENDING, FLOAT64, ANY_ROW)

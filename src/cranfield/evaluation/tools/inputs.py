@@ -44,7 +44,7 @@ def only_retrieved(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
 
 def only_positive_scores(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
     """Documents with a score of 0 or less stay in the list, but are no longer known there."""
-    # a space cannot be in an id, so that no judgment finds the document
+    # no id contains a space, so no judgment matches the document
     docs = np.where(run.scores > 0, run.docs, run.docs + " ")
     return qrels, replace(run, docs=docs)
 
@@ -61,7 +61,7 @@ def everything_scored(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
 
 
 def with_stand_ins(qrels: Qrels, run: Run) -> Run:
-    """A list of one document that nobody knows, for each judged query that the run lacks."""
+    """Add a list of one unknown document for each judged query that the run lacks."""
     missing = [query for query in qrels.queries if query not in run.position]
     queries = [*run.row_queries(), *missing]
     # a space cannot be in an id
@@ -202,7 +202,7 @@ def every_positive_row(qrels: Qrels, run: Run) -> tuple[Qrels, Run]:
             lowest[pair] = row
     for row, pair in enumerate(pairs):
         if lowest[pair] != row:
-            # a space cannot be in an id, so that the document is another one, and nobody retrieves it
+            # no id contains a space, so this is another document, which no run retrieves
             docs[row] = f"{pair[1]} {row}"
     return replace(qrels, docs=docs), run
 

@@ -72,7 +72,7 @@ class Tool(Record):
     title: str
     always: tuple[Difference, ...]
     rules: Mapping[str, Rule]  # by our name of the measure; a rule gives None for a form the tool does not have
-    usual: tuple[str, ...] = ()  # what to evaluate if nothing is asked for and it has none of our usual measures
+    usual: tuple[str, ...] = ()  # default measures, if it has none of ours
     judged_only: bool = False  # whether it can leave unjudged documents out
 
     def differences(
@@ -160,7 +160,7 @@ def change_parameters(what: str, how: str, **values: Any) -> Difference:
 
 
 def reinterpret_parameters(what: str, how: str, **values: Any) -> Difference:
-    """Parameters that mean something else to the tool, so that they are another value to us even where given."""
+    """Parameters that mean something else to the tool, so they have another value here even if given."""
     return replace(change_parameters(what, how, **values), sets=frozenset())
 
 

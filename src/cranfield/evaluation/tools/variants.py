@@ -105,7 +105,7 @@ class SignedNDCG(nDCG):
         return np.nan_to_num(grades)
 
     def ideal(self, judged: JudgedRun) -> Floats:
-        # an empty target is told by the sum of its grades (torchmetrics/retrieval/base.py)
+        # an empty target is recognised by the sum of its grades (torchmetrics/retrieval/base.py)
         some = judged.ideal_total(judged.ideal) != 0
         return np.where(some, [self._best(judged, i) for i in range(judged.n)], 0.0)
 
@@ -124,7 +124,7 @@ class RanxBpref(Bpref):
         return judged.ideal_total(judged.ideal < self.lowest_relevant)
 
     def _above(self, judged: JudgedRun) -> Floats:
-        return judged.running(judged.grade < self.lowest_relevant)
+        return judged.count_running(judged.grade < self.lowest_relevant)
 
     def per_query(self, judged: JudgedRun) -> Floats:
         # each relevant document found is then 1 − 0/0

@@ -109,7 +109,7 @@ def _weighted(material: Material) -> list[str] | None:
 def _dividing_query(material: Material) -> str:
     """The query with something to gain on which systems differ most."""
     values, judged = material.main.values, material.judged(0)
-    relevant = dict(zip(judged.queries, judged.relevant(material.rel).tolist(), strict=True))
+    relevant = dict(zip(judged.queries, judged.count_relevant(material.rel).tolist(), strict=True))
     spread = values.max(axis=0) - values.min(axis=0)
     queries = material.scores.queries
     known = [j for j in range(len(queries)) if spread[j] == spread[j]] or list(range(len(queries)))

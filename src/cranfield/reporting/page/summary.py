@@ -106,7 +106,7 @@ def _found(material: Material) -> Iterator[Content]:
 def relevant_found(material: Material, system: int) -> tuple[int, int]:
     """How many relevant documents a system retrieved, and how many there are."""
     judged = material.judged(system)
-    return int((judged.grade >= material.rel).sum()), int(judged.relevant(material.rel).sum())
+    return int((judged.grade >= material.rel).sum()), int(judged.count_relevant(material.rel).sum())
 
 
 def relevant_on_top(material: Material, system: int) -> float | None:

@@ -323,7 +323,7 @@ def _relevant(scores: Scores, query: str) -> int:
     rel = float(scores.conventions.get("rel", 1))
     for run in scores.runs:
         if query in run.judged.queries:
-            found = int(run.judged.relevant(rel)[run.judged.queries.index(query)])
+            found = int(run.judged.count_relevant(rel)[run.judged.queries.index(query)])
             if found:
                 return found
             raise EvaluationError(f"query {query!r} has no relevant document: there is no recall to draw.")

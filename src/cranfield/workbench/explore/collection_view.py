@@ -16,7 +16,7 @@ from cranfield.errors import CranfieldError, InputError
 from cranfield.evaluation import distinct_names
 from cranfield.experiment import Collection, Given, Workspace
 from cranfield.io import display_name, expand_path, hash_file, read_qrels
-from cranfield.measures import own_name
+from cranfield.measures import parse_user_name
 from cranfield.workbench.app_state import DataSource
 from cranfield.workbench.document_store import DocumentSource, fingerprint_files
 from cranfield.workbench.explore.cache import Cache, cache_key
@@ -279,7 +279,7 @@ def _find(workspace: Workspace, name: str) -> Collection:
 
 def _locate(workspace: Workspace, measure: str) -> str:
     """The name of a measure; the file of a user's own measure is relative to the workspace."""
-    own = own_name(measure)
+    own = parse_user_name(measure)
     return measure if own is None else f"{workspace.located(own[0])}:{own[1]}"
 
 

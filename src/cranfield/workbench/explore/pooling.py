@@ -216,7 +216,7 @@ class _JoinedRuns:
 
 def _first_hits(join: JudgedRun) -> JudgedRun:
     """The hits at the first ranks; without ties, the columns on ties take no memory."""
-    cut = join.down_to(CUTOFF)
+    cut = join.cut(CUTOFF)
     return cut if cut.has_ties else replace(cut, tie_first=cut.rank, tie_size=np.broadcast_to(1, len(cut.rank)))
 
 

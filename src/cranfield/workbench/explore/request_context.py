@@ -18,7 +18,7 @@ from cranfield.data import Document, Qrels, Topic
 from cranfield.evaluation import Scores
 from cranfield.io import read_plain_run, read_run
 from cranfield.joining import Joining, join_run
-from cranfield.measures import Measure, own_name, parse_measures
+from cranfield.measures import Measure, parse_measures, parse_user_name
 from cranfield.workbench.app_state import DATA_FOLDER, DataSource, get_app_state
 from cranfield.workbench.document_store import DocumentSource
 from cranfield.workbench.explore.cache import Cache, cache_key
@@ -246,7 +246,9 @@ class RequestContext:
         names = [] if self.use_default_measures else self.requested_measures
         if not names:
             return tuple(name for name in self._whole_collection.measures if _has_topic_values(name)) or ("nDCG@10",)
-        own = {parts[1]: name for name in self._whole_collection.measures if (parts := own_name(name)) is not None}
+        own = {
+            parts[1]: name for name in self._whole_collection.measures if (parts := parse_user_name(name)) is not None
+        }
         return tuple(own.get(name) or check_measure(name) for name in names)
 
     @cached_property
@@ -409,6 +411,6 @@ def split_measures(text: str) -> list[str]:
 
 def check_measure(name: str) -> str:
     """Return the name of a measure in a URL. Measures in user files would run code: only a workspace may name them."""
-    if own_name(name) is not None or len(name) > 200:
+    if parse_user_name(name) is not None or len(name) > 200:
         raise bad_request(f"measure {name!r:.80}: expected a name join_names by `cranfield measures`.")
     return name

@@ -17,7 +17,7 @@ USAGE = (
     "   -m: calculate and print measures indicated by 'measure'\n"
     "       ('-m all_qrels' prints all qrels measures, '-m official' is default)\n"
 )
-# which letters have an argument; then the long name of each, one of which has an argument only there
+# which letters have an argument; then the long name of each; one has an argument only there
 _LETTERS = {**dict.fromkeys("hvqcnJo", False), **dict.fromkeys("mlDNMRTZ", True)}
 _LONG = {
     "help": "h",
@@ -62,7 +62,7 @@ class Options:
 
     @property
     def measures(self) -> list[str]:
-        """The families asked for, in the order of trec_eval's table."""
+        """The families requested, in the order of trec_eval's table."""
         asked = {name for given in self.names or ["official"] for name in NICKNAMES.get(given, (given,))}
         return [name for name, family in FAMILIES.items() if name in asked and family.since <= self.version]
 

@@ -66,7 +66,7 @@ class _Notes:
 
 
 def _prepared(options: Options, notes: _Notes) -> Evaluation:
-    """Files and measures, asked for in the order in which trec_eval complains."""
+    """Files and measures, read in the order in which trec_eval reports errors."""
     reader = Reader(options.version, options.strict, notes)
     if options.judgments not in COLUMNS:
         raise Stop(2, f"trec_eval: Illegal rel_format '{options.judgments}'\n")
@@ -150,7 +150,7 @@ class Evaluation(Record, eq=False):
         if isinstance(measure, (AnyRecall, AnyPoints)):
             return measure.undefined(judged)
         if isinstance(measure, Rndcg):
-            return np.asarray((measure.gaining(judged) == 0) & (judged.relevant(measure.lowest_relevant) > 0))
+            return np.asarray((measure.gaining(judged) == 0) & (judged.count_relevant(measure.lowest_relevant) > 0))
         return np.zeros(judged.n, dtype=bool)
 
     def _is_reset(self, label: str) -> Bools:

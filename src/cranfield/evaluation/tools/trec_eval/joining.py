@@ -92,7 +92,7 @@ def _of(qrels: Qrels, topics: Sequence[str]) -> Qrels:
 
 
 def _with_stand_ins(run: Run, topics: Sequence[str]) -> Run:
-    """The lists of these topics; for one that is missing the list of version 10, a document that nobody knows."""
+    """The lists of these topics; a missing one has the list of version 10, one unknown document."""
     end = len(run.docs)
     slices = [run.rows_of(run.position[topic]) if topic in run.position else slice(end, end + 1) for topic in topics]
     docs = np.append(run.docs, np.array([STAND_IN], dtype=object))
@@ -115,7 +115,7 @@ def _starts(slices: Sequence[slice]) -> np.ndarray[tuple[int], np.dtype[np.int64
 def first_problem(topics: Topics, options: Options, families: Sequence[str], wrong: Sequence[str]) -> Problem | None:
     """The first topic with a measure that cannot be calculated; `wrong` are families that never can."""
     kinds = {FAMILIES[family].judgments: family for family in reversed(families)}
-    # measures of a kind have the same troubles, of which the first of them tells
+    # measures of a kind have the same problems; the first reports them
     tested = [family for family in families if family in wrong or kinds[FAMILIES[family].judgments] == family]
     tested = [family for family in tested if FAMILIES[family].judgments != "any"]
     for i in range(topics.n):

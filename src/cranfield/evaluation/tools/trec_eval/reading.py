@@ -1,7 +1,8 @@
 """trec_eval's files, read as leniently and as strictly as it does.
 
-Columns are parted by ASCII white space, numbers read by atol and atof. A results file has at least six columns and may
-have blank lines; judgments have exactly as many as their format says. Version 10 knows comments (`#`), with defects.
+Columns are separated by ASCII white space, numbers are read by atol and atof. A results file has at least six columns
+and may have blank lines; judgments have exactly as many as their format says. Version 10 knows comments (`#`), with
+defects.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class Wanted(Record):
 
 
 def wanted(options: Options, note: Callable[[str], None]) -> list[Wanted]:
-    """All lines asked for, in the order of trec_eval's table."""
+    """All lines requested, in the order of trec_eval's table."""
     _refuse_shared_parameters(options)
     found = []
     for name in options.measures:
@@ -194,7 +194,7 @@ def _refuse_shared_parameters(options: Options) -> None:
         raise crash("dcg, ideal_dcg and ndcg share their parameters, and two of them free them")
 
 
-# measures as only trec_eval has them: subclasses without a name, so that they are in no list
+# measures as only trec_eval has them: subclasses without a name, so they are in no list
 
 
 class AnyRecall(IPrec):
@@ -246,7 +246,7 @@ class AnyPoints(InterpolatedAP):
 def _needed(point: float, judged: JudgedRun, measure: IPrec | InterpolatedAP) -> Floats:
     """How many relevant documents a recall point needs."""
     more = 0.9 if measure.rounding == "trec_eval-9" else 0.5
-    needed: Floats = np.floor(point * judged.relevant(measure.lowest_relevant) + more)
+    needed: Floats = np.floor(point * judged.count_relevant(measure.lowest_relevant) + more)
     return needed
 
 
