@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.evaluation import evaluate
-from cranfield.fusion import METHODS, NORMS, cross_fuse, fuse
+from cranfield.fusion import FUSION_METHODS, NORMS, cross_fuse, fuse
 from cranfield.io import read_qrels, read_run
 from tests.cli.conftest import Cranfield
 
@@ -19,8 +19,8 @@ def test_two_runs_become_one_on_standard_output(cranfield: Cranfield, small: Pat
     assert first == ["1", "Q0", "b", "1", repr(1 / 62 + 1 / 61), "rrf"]
     assert done.err.splitlines() == [
         "Fused 2 runs: 3 queries, 7 documents.",
-        "one.run lacks 1 of 3 queries ('9'): the others are fused there.",
-        "two.run lacks 1 of 3 queries ('2'): the others are fused there.",
+        "one.run lacks 1 of 3 queries ('9'): only the other runs are fused there.",
+        "two.run lacks 1 of 3 queries ('2'): only the other runs are fused there.",
     ]
 
 
@@ -92,7 +92,7 @@ def test_ids_of_any_bytes_go_through(cranfield: Cranfield, tmp_path: Path) -> No
 
 def test_help_lists_every_method_and_normalisation(cranfield: Cranfield) -> None:
     lines = cranfield("fuse", "--help").out.splitlines()
-    for name in (*METHODS, *NORMS):
+    for name in (*FUSION_METHODS, *NORMS):
         assert any(line.strip().startswith(f"{name} ") for line in lines), name
     assert max(map(len, (line for line in lines if not line.lstrip().startswith("--")))) <= 90
 
@@ -100,7 +100,7 @@ def test_help_lists_every_method_and_normalisation(cranfield: Cranfield) -> None
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--method", "combsun"], "unknown method of fusion 'combsun'. Did you mean sum?"),
+        (["--method", "combsun"], "unknown fusion method 'combsun'. Did you mean combsum?"),
         (["--method", "wsum"], "wsum needs weights, e.g. --weights 0.3,0.7"),
         (["--method", "posfuse"], "posfuse learns from judgments: --qrels QRELS"),
         (["--method", "wsum", "--weights", "1"], "1 weight for 2 runs: expected one for each."),
@@ -129,6 +129,6 @@ def test_nothing_is_left_behind_where_the_output_cannot_be_written(cranfield: Cr
 
 
 def test_a_wrong_method_is_told_before_files_are_read(cranfield: Cranfield) -> None:
-    assert "unknown method" in cranfield("fuse", "no-such.run", "--method", "x").err
+    assert "unknown fusion method" in cranfield("fuse", "no-such.run", "--method", "x").err
     assert "there is no such file" in cranfield("fuse", "no-such.run").err
     assert "only one standard input" in cranfield("fuse", "-", "-").err

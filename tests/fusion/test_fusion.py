@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 from cranfield.data.collection import Run
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import evaluate
-from cranfield.fusion import METHODS, NORMS, cross_fuse, fit, fuse
-from cranfield.fusion.candidates import all_queries, gather
-from cranfield.fusion.learning import split, weight_grid
-from cranfield.fusion.methods import method_of
-from cranfield.fusion.norms import norm_of
-from cranfield.fusion.recipe import recipe_of
+from cranfield.fusion import FUSION_METHODS, NORMS, cross_fuse, fit, fuse
+from cranfield.fusion.candidates import all_queries, gather_candidates
+from cranfield.fusion.learning import split_folds, weight_grid
+from cranfield.fusion.methods import find_method
+from cranfield.fusion.norms import find_norm
+from cranfield.fusion.recipe import make_recipe
 from cranfield.io import read_run
 from tests.fusion.fusion_oracle import Case, fused_by_ranx
 from tests.soak import examples
@@ -114,7 +114,7 @@ def scores(cell: str) -> dict[str, float]:
 
 def fused(runs: Iterable[Any], method: str, norm: str | None = None, qrels: Any = QRELS, **params: float) -> Nested:
     """Runs fused with the weights and parameters of the cases, trained on their judgments where that is needed."""
-    runs, chosen = list(runs), METHODS[method]
+    runs, chosen = list(runs), FUSION_METHODS[method]
     weights = WEIGHTS[: len(runs)] if chosen.weights == "needed" else None
     given = {**PARAMS.get(method, {}), **params}
     if chosen.learn:
@@ -208,16 +208,16 @@ def has_one_order(lists: list[list[str]], weights: Iterable[float]) -> bool:
 
 def case(qrels: Nested, runs: list[Nested], method: str, norm: str | None) -> Case:
     params: dict[str, Any] = dict(PARAMS.get(method, {}))
-    if METHODS[method].weights == "needed":
+    if FUSION_METHODS[method].weights == "needed":
         params["weights"] = list(WEIGHTS)
-    judged = qrels if METHODS[method].learn else {}
+    judged = qrels if FUSION_METHODS[method].learn else {}
     return {"qrels": judged, "runs": runs, "method": method, "norm": norm, "params": params}
 
 
 def all_cases() -> dict[str, Case]:
     """Everything that ranx is asked for, as it takes seconds to start."""
     qrels, runs = made_up()
-    cases = {method: case(qrels, runs, method, "min-max") for method in METHODS if "condorcet" not in method}
+    cases = {method: case(qrels, runs, method, "min-max") for method in FUSION_METHODS if "condorcet" not in method}
     scored = [(method, norm) for method in ("sum", "mnz") for norm in NORMS if norm != "none"]
     cases |= {f"{method} {norm}": case(qrels, runs, method, norm) for method, norm in scored}
     for method, weights in (("condorcet", (1.0,) * 3), ("w_condorcet", WEIGHTS)):
@@ -239,7 +239,7 @@ def assert_same(ours: Nested, theirs: Nested) -> None:
         assert ours[query] == pytest.approx(theirs[query], abs=1e-9)
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if "condorcet" not in name])
+@pytest.mark.parametrize("method", [name for name in FUSION_METHODS if "condorcet" not in name])
 def test_fused_scores_are_those_of_ranx(method: str, ranx: dict[str, Nested]) -> None:
     qrels, runs = made_up()
     assert_same(fused(runs, method, None, qrels), ranx[method])
@@ -268,7 +268,7 @@ def test_condorcet_is_that_of_ranx_where_majorities_make_one_order(
 def test_every_method_and_normalisation_of_ranx_is_there() -> None:
     names = "min max med sum anz mnz gmnz isr log_isr logn_isr rrf posfuse probfuse segfuse slidefuse mapfuse bordafuse"
     names += " w_bordafuse condorcet w_condorcet bayesfuse mixed wmnz wsum rbc"
-    assert set(METHODS) == set(names.split()) and len(METHODS) == 25
+    assert set(FUSION_METHODS) == set(names.split()) and len(FUSION_METHODS) == 25
     assert set(NORMS) == {"min-max", "min-max-inverted", "max", "sum", "zmuv", "rank", "borda", "none"}
 
 
@@ -378,12 +378,12 @@ def test_queries_that_some_runs_lack_are_kept_and_told() -> None:
     run = fuse({"one": {"1": {"a": 1.0}, "10": {"a": 1.0}}, "other": {"2": {"b": 1.0}}})
     assert run.queries == ("1", "2", "10")
     assert run.notes == (
-        "one lacks 1 of 3 queries ('2'): the others are fused there.",
-        "other lacks 2 of 3 queries ('1', '10'): the others are fused there.",
+        "one lacks 1 of 3 queries ('2'): only the other runs are fused there.",
+        "other lacks 2 of 3 queries ('1', '10'): only the other runs are fused there.",
     )
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", FUSION_METHODS)
 def test_queries_without_documents_are_kept(method: str) -> None:
     runs: list[Nested] = [{"1": {"a": 1.0}, "2": {}, "3": {}}, {"1": {}, "2": {"b": 2.0, "c": 1.0}, "3": {}}]
     made = fused(runs, method, qrels={"1": {"a": 1.0}, "2": {"c": 1.0}, "3": {"x": 1.0}})
@@ -407,7 +407,7 @@ def test_what_is_left_out_below_the_depth_is_told() -> None:
 
 
 def test_a_normalisation_that_changes_nothing_is_told() -> None:
-    assert fuse([A, B], "rrf", norm="zmuv").notes == ("--norm zmuv changes nothing: rrf looks at ranks only.",)
+    assert fuse([A, B], "rrf", norm="zmuv").notes == ("--norm zmuv has no effect: rrf uses only ranks.",)
 
 
 def test_distances_are_turned_round_for_ranks_too() -> None:
@@ -423,32 +423,32 @@ def test_weighted_rrf_is_a_weighted_sum() -> None:
 
 
 def test_methods_and_normalisations_go_by_several_names() -> None:
-    assert method_of("CombMNZ").name == "mnz" and method_of("Borda").name == "bordafuse"
-    assert norm_of("Min_Max").name == "min-max" and norm_of("z-score").name == "zmuv"
+    assert find_method("CombMNZ").name == "mnz" and find_method("Borda").name == "bordafuse"
+    assert find_norm("Min_Max").name == "min-max" and find_norm("z-score").name == "zmuv"
 
 
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: fuse([A, B], "rff"), "unknown method of fusion 'rff'. Did you mean rrf?"),
+        (lambda: fuse([A, B], "rff"), "unknown fusion method 'rff'. Did you mean rrf?"),
         (lambda: fuse([A, B], "sum", norm="zmuw"), "unknown normalisation 'zmuw'. Did you mean zmuv?"),
         (lambda: fuse([A, B], "wsum"), "wsum needs weights"),
         (lambda: fuse([A, B], "wsum", weights=[1]), "1 weight for 2 runs"),
         (lambda: fuse([A, B], "wsum", weights=[0, 0]), "not all of them 0"),
         (lambda: fuse([A, B], "wsum", weights=[1, -1]), "numbers from 0"),
         (lambda: fuse([A, B], "wsum", weights=[1, math.nan]), "numbers from 0"),
-        (lambda: fuse([A, B], "sum", weights=[1, 1]), "sum has no weights. Take wsum."),
+        (lambda: fuse([A, B], "sum", weights=[1, 1]), "sum takes no weights. Use wsum instead."),
         (lambda: fuse([A, B], "rrf", phi=1), "rrf has no parameter 'phi': it has k"),
         (lambda: fuse([A, B], "rrf", k=-1), "k=-1 is out of range: expected a number from 0"),
-        (lambda: fuse([A, B], "rbc", phi=1), "phi is 1"),
+        (lambda: fuse([A, B], "rbc", phi=1), "phi=1 is out of range"),
         (lambda: fuse([A, B], "posfuse"), "posfuse learns from judgments"),
-        (lambda: fuse([]), "there is no run to fuse"),
-        (lambda: fuse([{"q": {"a": 1e308}}] * 2, "sum", norm="none"), "too large for a number"),
+        (lambda: fuse([]), "there are no runs to fuse"),
+        (lambda: fuse([{"q": {"a": 1e308}}] * 2, "sum", norm="none"), "scores overflow"),
         (lambda: fit(QRELS, [A, B], "sum"), "sum has nothing to learn"),
-        (lambda: fit(QRELS, [A, B], "rrf", k=60), "rrf has nothing to learn (all it takes is given)"),
-        (lambda: fit(QRELS, [A, B], "wsum", step=0.3), "--step 0.3: expected a part of 1"),
+        (lambda: fit(QRELS, [A, B], "rrf", k=60), "rrf has nothing to learn (all parameters are set)"),
+        (lambda: fit(QRELS, [A, B], "wsum", step=0.3), "--step 0.3: expected a fraction that divides 1"),
         (lambda: fit(QRELS, [A] * 10, "wsum"), "92,378 weights of 10 runs"),
-        (lambda: fit(QRELS, [A, B], "wsum", measure="NumRel"), "cannot learn by NumRel"),
+        (lambda: fit(QRELS, [A, B], "wsum", measure="NumRel"), "cannot optimise NumRel"),
         (lambda: cross_fuse(QRELS, [A, B], "wsum", folds=3), "3 folds of 2 queries"),
         (lambda: fit(QRELS, [A, B, C], "posfuse").fuse([A, B]), "trained on 3 runs, not on 2"),
     ],
@@ -460,7 +460,7 @@ def test_what_cannot_be_done_is_said(call: Callable[[], object], words: str) -> 
 
 
 def test_judgments_of_other_queries_are_refused() -> None:
-    with pytest.raises(EvaluationError, match="no query of the runs is judged"):
+    with pytest.raises(EvaluationError, match="none of the queries in the runs is judged"):
         fit({"x": {"a": 1}}, [A, B], "wsum")
 
 
@@ -524,7 +524,7 @@ def test_the_depth_counts_in_learning() -> None:
 def test_portions_of_queries_make_no_difference_to_learning(monkeypatch: pytest.MonkeyPatch) -> None:
     qrels, runs = collection()
     whole = {m: fit(qrels, runs, m, **PARAMS.get(m, {})) for m in ("wsum", "mapfuse", "probfuse")}
-    monkeypatch.setattr("cranfield.fusion.candidates.gather.__defaults__", (False, 100))
+    monkeypatch.setattr("cranfield.fusion.candidates.gather_candidates.__defaults__", (False, 100))
     for method, learned in whole.items():
         again = fit(qrels, runs, method, **PARAMS.get(method, {}))
         assert again.score == learned.score
@@ -540,7 +540,7 @@ def test_held_out_topics_are_fused_as_learned_from_the_others(method: str) -> No
         assert not set(held_out) & set(learned.queries)
         others = {query: qrels[query] for query in learned.queries}
         again = fit(others, runs, method, measure="AP", **({"w": 2} if method == "slidefuse" else {}))
-        assert again.recipe.described == learned.recipe.described and again.score == learned.score
+        assert again.recipe.description == learned.recipe.description and again.score == learned.score
         for query in held_out:
             assert crossed.run.to_dict()[query] == again.fuse(runs).to_dict()[query]
     assert crossed.score == pytest.approx(evaluate(qrels, crossed.run, ["AP"]).mean("AP"), abs=1e-15)
@@ -567,8 +567,8 @@ def test_topics_without_judgments_are_fused_as_learned_from_all() -> None:
 
 def test_folds_depend_on_the_seed_and_not_on_the_order() -> None:
     topics = [str(i) for i in range(1, 13)]
-    assert split(topics, 5, 1) == split(topics[::-1], 5, 1) != split(topics, 5, 2)
-    assert sorted(map(len, split(topics, 5))) == [2, 2, 2, 3, 3]
+    assert split_folds(topics, 5, 1) == split_folds(topics[::-1], 5, 1) != split_folds(topics, 5, 2)
+    assert sorted(map(len, split_folds(topics, 5))) == [2, 2, 2, 3, 3]
 
 
 # Properties
@@ -578,7 +578,7 @@ IDS = st.text(
 )
 LISTS = st.dictionaries(IDS, st.floats(-1e6, 1e6, allow_subnormal=False), max_size=8)
 RUNS = st.lists(st.dictionaries(st.sampled_from(["1", "2", "10"]), LISTS, max_size=3), min_size=1, max_size=4)
-SYMMETRIC = [name for name, method in METHODS.items() if not method.learn and method.weights != "needed"]
+SYMMETRIC = [name for name, method in FUSION_METHODS.items() if not method.learn and method.weights != "needed"]
 
 
 @examples(60)
@@ -606,9 +606,9 @@ def test_one_run_keeps_its_order(docs: dict[str, float], method: str) -> None:
 
 
 @examples(60)
-@given(RUNS, st.sampled_from(sorted(METHODS)), st.sampled_from(sorted(NORMS)))
+@given(RUNS, st.sampled_from(sorted(FUSION_METHODS)), st.sampled_from(sorted(NORMS)))
 def test_every_document_is_there_once_with_a_number(runs: list[Nested], method: str, norm: str) -> None:
-    chosen = METHODS[method]
+    chosen = FUSION_METHODS[method]
     if chosen.learn:
         qrels = {query: dict.fromkeys(list(docs)[:2], 1.0) for run in runs for query, docs in run.items()}
         if not qrels:
@@ -638,9 +638,9 @@ def test_portions_of_queries_make_no_difference() -> None:
     _, runs = collection(12)
     given_runs = [fuse([run], "sum", norm="none") for run in runs]
     for method in ("rrf", "sum", "condorcet", "bordafuse"):
-        recipe = recipe_of(method, 3)
-        whole = list(gather(given_runs, all_queries(given_runs)))
-        parts = list(gather(given_runs, all_queries(given_runs), cells=150))
+        recipe = make_recipe(method, 3)
+        whole = list(gather_candidates(given_runs, all_queries(given_runs)))
+        parts = list(gather_candidates(given_runs, all_queries(given_runs), cells=150))
         assert len(whole) == 1 < len(parts)
         assert np.array_equal(recipe.scores(whole[0]), np.concatenate([recipe.scores(part) for part in parts]))
 

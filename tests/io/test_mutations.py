@@ -16,7 +16,7 @@ import pytest
 from cranfield.data.collection import Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.io import read_qrels, read_run
-from cranfield.validation import check_file, pair_up
+from cranfield.validation import check_file, compare_files
 from tests.soak import SOAK
 
 Rows = Run | Qrels
@@ -188,7 +188,7 @@ def test_no_mutation_of_any_file_stops_a_check(tmp_path: Path) -> None:
             path.write_bytes(mutated(generator.choice([*RUNS.values(), *QRELS.values(), *TEXTS]), generator))
         checked = [check_file(path) for path in paths]
         assert all(one.usable or one.findings for one in checked)
-        assert all(str(finding) for part in (*checked, *pair_up(checked)) for finding in part.findings)
+        assert all(str(finding) for part in (*checked, *compare_files(checked)) for finding in part.findings)
 
 
 def zstd(data: bytes) -> bytes:

@@ -11,7 +11,7 @@ from cranfield.cli.options import format_option, input_format_options
 from cranfield.cli.output import echo, has_styles, show_progress
 from cranfield.io import Kind
 from cranfield.tables import dumped
-from cranfield.validation import Checked, Finding, Pair, check_file, pair_up
+from cranfield.validation import CheckedFile, FilePair, Finding, check_file, compare_files
 
 COLOURS = {"error": "red", "warning": "yellow", "info": None}
 MOST = 5  # findings of one kind that text output shows
@@ -47,7 +47,7 @@ def command(
     """
     checks = (check_file(file, kind, run_format, qrels_format, grade_words) for file in files)
     checked = list(show_progress(checks, len(files), "checking"))
-    pairs = pair_up(checked)
+    pairs = compare_files(checked)
     if format_ == "json":
         content = {"files": [one.record() for one in checked], "pairs": [pair.record() for pair in pairs]}
         echo(dumped(content))
@@ -57,7 +57,7 @@ def command(
         raise SystemExit(2)
 
 
-def _text(checked: Sequence[Checked], pairs: Sequence[Pair], most: int) -> Iterator[str]:
+def _text(checked: Sequence[CheckedFile], pairs: Sequence[FilePair], most: int) -> Iterator[str]:
     for one in checked:
         identity = one.identity
         what = f"{identity.kind}, read as {identity.format} ({identity.why})" if identity else "format not detected"

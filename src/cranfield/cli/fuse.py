@@ -21,7 +21,7 @@ from cranfield.cli.options import (
 )
 from cranfield.data import Run
 from cranfield.errors import CranfieldError, MeasureError
-from cranfield.fusion import METHODS, NORMS, CrossFit, Fit, as_runs, cross_fuse, fit, fuse, recipe_of
+from cranfield.fusion import FUSION_METHODS, NORMS, CrossFit, Fit, as_runs, cross_fuse, fit, fuse, make_recipe
 from cranfield.io import parse_decimal, read_run, write_run
 
 _KINDS = {
@@ -35,7 +35,7 @@ def _list_methods() -> str:
     """The methods and normalizations, one per line."""
     parts = []
     for kind, heading in _KINDS.items():
-        rows = [f"  {m.name:<16} {m.title}" for m in METHODS.values() if m.kind == kind]
+        rows = [f"  {m.name:<16} {m.title}" for m in FUSION_METHODS.values() if m.kind == kind]
         parts.append("\n".join(["\b", heading, *rows]))
     rows = [f"  {norm.name:<16} {norm.title}" for norm in NORMS.values()]
     parts.append("\n".join(["\b", "Normalizations:", *rows]))
@@ -94,7 +94,7 @@ def command(
         raise CranfieldError("--folds needs judgments to learn from: --qrels QRELS.")
     values, by_run = _parse_params(params), _parse_weights(weights)
     # an unknown method or a wrong weight is reported before large files are read
-    recipe = recipe_of(method, len(runs), norm=norm, weights=by_run, learning=qrels is not None, params=values)
+    recipe = make_recipe(method, len(runs), norm=norm, weights=by_run, learning=qrels is not None, params=values)
     settings: dict[str, Any] = {"norm": norm, "weights": by_run, "depth": depth, **values}
     inputs = as_runs([read_run(path, run_format, on_duplicate=on_duplicate) for path in runs])
     notes: list[str] = []

@@ -23,7 +23,7 @@ from cranfield.cli.options import (
 from cranfield.cli.output import show_progress
 from cranfield.data import Document, Run
 from cranfield.errors import InputError
-from cranfield.fusion import fuse, recipe_of
+from cranfield.fusion import fuse, make_recipe
 from cranfield.io import write_run
 from cranfield.lab import (
     Endpoint,
@@ -272,7 +272,7 @@ def _search_all(
     """What the systems retrieve, fused if there are several."""
     if len(searchers) == 1:
         return searchers[0].search(index, queries, depth, relevant, space)
-    recipe_of(method, len(searchers))  # an unknown method is reported before anything is searched
+    make_recipe(method, len(searchers))  # an unknown method is reported before anything is searched
     runs = [searcher.search(index, queries, depth, relevant, space) for searcher in searchers]
     name = f"{method}({','.join(searcher.name for searcher in searchers)})"
     fused = fuse(runs, method, depth=depth, name=name)

@@ -25,7 +25,7 @@ from cranfield.experiment.step_inputs import (
 )
 from cranfield.experiment.summary import compared, summary
 from cranfield.experiment.workspace import Collection
-from cranfield.fusion import fuse, recipe_of
+from cranfield.fusion import fuse, make_recipe
 from cranfield.io import RUN_WRITERS, open_output, read_run
 from cranfield.lab import Again, built, mask_url, open_engine, system_named, with_fields
 from cranfield.reporting import comparison as comparing
@@ -120,8 +120,8 @@ def make_fusion(task: Task, into: Path) -> Notes:
     runs = {name: read_run(file, settings["formats"].get(name), name=name) for name, file in settings["runs"].items()}
     how = {"norm": settings["norm"], "weights": settings["weights"]}
     fused = fuse(runs, settings["method"], depth=settings["depth"], **how, **settings["params"])
-    recipe = recipe_of(settings["method"], len(runs), **how, params=settings["params"])
-    chain = [{"name": recipe.method.name, "method": recipe.described, "interpolates": list(runs)}]
+    recipe = make_recipe(settings["method"], len(runs), **how, params=settings["params"])
+    chain = [{"name": recipe.method.name, "method": recipe.description, "interpolates": list(runs)}]
     _write(task, fused, into, {"score ties": "reverse alphabetical order", "retrieval": chain})
     return list(fused.notes)
 

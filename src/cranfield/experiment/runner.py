@@ -11,7 +11,7 @@ from cranfield.experiment.fingerprints import Stamp, Store, digest_of_source
 from cranfield.experiment.plan import Step, evaluating, measuring, searching, usable, without_baseline
 from cranfield.experiment.worker_pool import DELAY, WorkerPool
 from cranfield.experiment.workspace import Engine, Fusion, Search, Workspace
-from cranfield.fusion import recipe_of
+from cranfield.fusion import make_recipe
 from cranfield.lab import engine_url, is_url, system_named
 from cranfield.measures import parse_measures
 from cranfield.stats import CORRECTIONS, TESTS
@@ -114,7 +114,7 @@ def _check_system(system: object) -> None:
     if isinstance(system, Search):
         _check_vectors(system)
     elif isinstance(system, Fusion):
-        recipe = recipe_of(
+        recipe = make_recipe(
             system.method, len(system.uses), norm=system.norm, weights=system.weights, params=system.params
         )
         if recipe.method.learn:

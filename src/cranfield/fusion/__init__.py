@@ -1,16 +1,16 @@
-"""Fusion: several runs made one, by scores, by ranks, by votes, or as learned from judgments."""
+"""Fusion of several runs into one: by scores, by ranks, by votes, or with weights learned from judgments."""
 
-from cranfield.fusion.candidates import all_queries, gather
-from cranfield.fusion.learning import CrossFit, Fit, cross_fuse, fit, split
-from cranfield.fusion.methods import METHODS, Method
+from cranfield.fusion.candidates import all_queries, gather_candidates
+from cranfield.fusion.learning import CrossFit, Fit, cross_fuse, fit, split_folds
+from cranfield.fusion.methods import FUSION_METHODS, FusionMethod
 from cranfield.fusion.norms import NORMS, Norm
-from cranfield.fusion.recipe import Recipe, as_runs, fuse, recipe_of
+from cranfield.fusion.recipe import Recipe, as_runs, fuse, make_recipe
 
 __all__ = [
     "CrossFit",
     "Fit",
-    "METHODS",
-    "Method",
+    "FUSION_METHODS",
+    "FusionMethod",
     "NORMS",
     "Norm",
     "Recipe",
@@ -19,7 +19,7 @@ __all__ = [
     "cross_fuse",
     "fit",
     "fuse",
-    "gather",
-    "recipe_of",
-    "split",
+    "gather_candidates",
+    "make_recipe",
+    "split_folds",
 ]

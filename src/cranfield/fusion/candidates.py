@@ -1,4 +1,4 @@
-"""What there is to fuse: for each query the candidates, and at which rank and with which score each run has them."""
+"""The candidates to fuse: the documents of each query, with rank and score in each run."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ import numpy as np
 from cranfield.base import Record, encode_id, sort_naturally
 from cranfield.data import Floats, Ints, Run, Strings
 
-CELLS = 1 << 23  # of the table candidates × runs that is held at a time, at most
+CELLS = 1 << 23  # the most cells of the table candidates × runs that are in memory at a time
 
 
 class Candidates(Record, eq=False):
     """The documents that some runs retrieved for some queries, each document of a query once.
 
-    Candidates stand query by query, in descending order of their ids within each: the order of documents that tie
-    in trec_eval, and so in an evaluation. Entries (a run has a document) stand by query, run and rank.
+    Candidates are ordered by query, then in descending order of their ids: the order of tied documents in trec_eval,
+    and so in an evaluation. Entries (a document in the list of a run) are ordered by query, run and rank.
     """
 
     runs: int
@@ -31,23 +31,23 @@ class Candidates(Record, eq=False):
 
     @cached_property
     def list_starts(self) -> Ints:
-        """Where the entries of each list start; a list is what one run has for one query."""
+        """Where the entries of each list start; a list holds the documents of one run for one query."""
         return _starts(self.sizes.ravel())
 
     @cached_property
     def rank(self) -> Ints:
         """The rank of each entry, from 1."""
-        return np.arange(1, len(self.score) + 1) - self.of_list(self.list_starts[:-1])
+        return np.arange(1, len(self.score) + 1) - self.repeat_by_list(self.list_starts[:-1])
 
     @cached_property
     def size(self) -> Ints:
         """The length of the list that each entry is in."""
-        return self.of_list(self.sizes.ravel())
+        return self.repeat_by_list(self.sizes.ravel())
 
     @cached_property
     def run(self) -> Ints:
-        """Which run each entry is of."""
-        return self.of_list(np.tile(np.arange(self.runs), len(self.queries)))
+        """The run of each entry."""
+        return self.repeat_by_list(np.tile(np.arange(self.runs), len(self.queries)))
 
     @cached_property
     def number(self) -> Ints:
@@ -59,19 +59,19 @@ class Candidates(Record, eq=False):
         """The query of each candidate."""
         return np.repeat(np.arange(len(self.queries)), self.number)
 
-    def of_list(self, values: Ints) -> Ints:
-        """What each list has, for each of its entries."""
+    def repeat_by_list(self, values: Ints) -> Ints:
+        """The value of each list, repeated for its entries."""
         return np.repeat(values, self.sizes.ravel())
 
     def table(self, entries: Floats, absent: float) -> Floats:
-        """What entries have, as a table of candidates × runs."""
+        """The values of entries as a table of candidates × runs."""
         table = np.full((len(self.docs), self.runs), absent)
         table[self.candidate, self.run] = entries
         return table
 
     def ranked(self, scores: Floats) -> tuple[Ints, Ints]:
         """Candidates by query and score, the highest first, and the rank of each."""
-        # the sort is stable, so that equal scores stay in the order of ids
+        # the sort is stable: equal scores stay in the order of ids
         order = np.lexsort((-scores, self.query))
         return order, np.arange(1, len(order) + 1) - self.starts[self.query]
 
@@ -81,20 +81,20 @@ def all_queries(runs: Sequence[Run]) -> list[str]:
     return sort_naturally(dict.fromkeys(chain.from_iterable(run.queries for run in runs)))
 
 
-def gather(
-    runs: Sequence[Run], queries: Sequence[str], upside_down: bool = False, cells: int = CELLS
+def gather_candidates(
+    runs: Sequence[Run], queries: Sequence[str], lowest_is_best: bool = False, cells: int = CELLS
 ) -> Iterator[Candidates]:
     """The candidates of some queries, several queries at a time.
 
-    `upside_down` is for runs whose lowest score is the best one, as with distances: scores change their sign.
+    With `lowest_is_best`, as for distances, scores change their sign.
     """
-    sign = -1.0 if upside_down else 1.0
+    sign = -1.0 if lowest_is_best else 1.0
     for some in _portions(queries, runs, max(1, cells // max(1, len(runs)))):
-        yield _gathered(some, runs, sign)
+        yield _gather(some, runs, sign)
 
 
 def _portions(queries: Sequence[str], runs: Sequence[Run], most: int) -> Iterator[list[str]]:
-    """Queries as many at a time as have no more entries than that, but at least one."""
+    """Groups of queries with at most this many entries, but at least one query."""
     portion: list[str] = []
     entries = 0
     for query in queries:
@@ -108,7 +108,7 @@ def _portions(queries: Sequence[str], runs: Sequence[Run], most: int) -> Iterato
         yield portion
 
 
-def _gathered(queries: Sequence[str], runs: Sequence[Run], sign: float) -> Candidates:
+def _gather(queries: Sequence[str], runs: Sequence[Run], sign: float) -> Candidates:
     sizes: list[list[int]] = []
     numbers: list[int] = []
     candidate: list[Ints] = []
@@ -120,12 +120,12 @@ def _gathered(queries: Sequence[str], runs: Sequence[Run], sign: float) -> Candi
         place = _places(lists, len(docs))
         docs.extend(place)
         numbers.append(len(place))
-        sizes.append([len(listed) for listed in lists])
+        sizes.append([len(own) for own in lists])
         candidate.append(np.fromiter(map(place.__getitem__, chain.from_iterable(lists)), np.int64, sum(sizes[-1])))
         score.extend(run.scores[part] for run, part in zip(runs, rows, strict=True))
     column = np.empty(len(docs), dtype=object)
     column[:] = docs
-    found = Candidates(
+    candidates = Candidates(
         runs=len(runs),
         queries=tuple(queries),
         starts=_starts(numbers),
@@ -134,26 +134,34 @@ def _gathered(queries: Sequence[str], runs: Sequence[Run], sign: float) -> Candi
         candidate=np.concatenate(candidate) if candidate else np.empty(0, dtype=np.int64),
         score=sign * np.concatenate(score) if score else np.empty(0),
     )
-    return _in_rank_order(found)
+    return _in_rank_order(candidates)
 
 
 def _places(lists: Sequence[list[str]], first: int) -> dict[str, int]:
-    """The documents of some lists in descending order of id, numbered."""
+    """Number the documents of some lists, in descending order of id."""
     docs = list(dict.fromkeys(chain.from_iterable(lists)))
-    # the order of str is that of bytes but for bytes that are not UTF-8
+    # strings are ordered like their bytes, except for bytes that are not UTF-8
     docs.sort(key=None if "".join(docs).isascii() else encode_id, reverse=True)
     return dict(zip(docs, range(first, first + len(docs)), strict=True))
 
 
-def _in_rank_order(found: Candidates) -> Candidates:
-    """The same with every list in order of score, equal scores by id; most runs come in that order."""
-    lists = found.of_list(np.arange(found.sizes.size))
-    score, candidate = found.score, found.candidate
+def _in_rank_order(candidates: Candidates) -> Candidates:
+    """The same with every list in order of score, equal scores by id; most runs are in this order already."""
+    lists = candidates.repeat_by_list(np.arange(candidates.sizes.size))
+    score, candidate = candidates.score, candidates.candidate
     falls = (score[1:] < score[:-1]) | ((score[1:] == score[:-1]) & (candidate[1:] > candidate[:-1]))
     if np.all(falls | (lists[1:] != lists[:-1])):
-        return found
+        return candidates
     order = np.lexsort((candidate, -score, lists))
-    return Candidates(found.runs, found.queries, found.starts, found.docs, found.sizes, candidate[order], score[order])
+    return Candidates(
+        candidates.runs,
+        candidates.queries,
+        candidates.starts,
+        candidates.docs,
+        candidates.sizes,
+        candidate[order],
+        score[order],
+    )
 
 
 def _rows(run: Run, query: str) -> slice:

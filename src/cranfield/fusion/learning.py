@@ -1,4 +1,4 @@
-"""Weights, parameters and chances of relevance learned from judgments, and fusion of topics not learned from."""
+"""Learn weights, parameters and probabilities of relevance from judgments, and fuse held-out topics."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cranfield.base import Record, join_names, pluralize, replace, sort_naturall
 from cranfield.data import Floats, Ints, Run
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.fusion.candidates import all_queries
-from cranfield.fusion.recipe import Fused, Recipe, as_one, as_runs, recipe_of
+from cranfield.fusion.recipe import FusedLists, Recipe, as_runs, concatenate_lists, make_recipe
 from cranfield.fusion.training import Training
 from cranfield.io import as_qrels
 from cranfield.measures import Measure, parse_measures
@@ -22,7 +22,7 @@ MOST_TRIALS = 20_000
 
 
 class Fit(Record, eq=False):
-    """What was learned from some queries, and how good it is on these same ones: too good, as it was chosen by that."""
+    """What was learned from some queries, and its score on the same queries, which is optimistic."""
 
     recipe: Recipe
     measure: str
@@ -30,32 +30,32 @@ class Fit(Record, eq=False):
     score: float
     tried: int
     runs: tuple[str, ...]
-    run_scores: tuple[float, ...]  # of each run by itself on the same queries
+    run_scores: tuple[float, ...]  # of each run alone on the same queries
     more_is_better: bool = True
 
     @property
     def best_run(self) -> tuple[str, float]:
-        """The best of the runs by itself on the same queries, and its score."""
+        """The best single run on the same queries, and its score."""
         best = (max if self.more_is_better else min)(self.run_scores)
         return self.runs[self.run_scores.index(best)], best
 
     def fuse(self, runs: Any, *, depth: int | None = None, name: str | None = None) -> Run:
-        """Other runs of the same systems, in the same order, fused as learned."""
+        """Fuse other runs of the same systems, in the same order, as learned."""
         return self.recipe.fuse(runs, depth=depth, name=name)
 
 
 class CrossFit(Record, eq=False):
-    """A run in which each query was fused as learned from the other folds."""
+    """A run in which each query was fused with what was learned from the other folds."""
 
     run: Run
     folds: tuple[Fit, ...]
-    held_out: tuple[tuple[str, ...], ...]  # the queries of each fold, which it was not learned from
+    held_out: tuple[tuple[str, ...], ...]  # the queries of each fold, on which nothing was learned
     values: dict[str, float]  # of each judged query, held out
     whole: Fit  # learned from all judged queries
 
     @property
     def score(self) -> float:
-        """The mean over queries, none of which was learned from where it counts."""
+        """The mean over all queries, each held out."""
         return math.fsum(self.values.values()) / len(self.values)
 
     def fold_score(self, i: int) -> float:
@@ -76,7 +76,7 @@ def fit(
     rel: float = 1,
     **params: float,
 ) -> Fit:
-    """Learn what a method can learn: the weights of runs, a parameter, or what ranks are worth in each run.
+    """Learn what a method can learn: the weights of runs, a parameter, or the value of ranks in each run.
 
     >>> qrels = {"1": {"a": 1}, "2": {"b": 1}}
     >>> good, bad = {"1": {"a": 2.0, "c": 1.0}, "2": {"b": 2.0}}, {"1": {"c": 9.0}, "2": {"c": 9.0}}
@@ -104,9 +104,9 @@ def cross_fuse(
     name: str | None = None,
     **params: float,
 ) -> CrossFit:
-    """Fuse every judged query as learned from the other folds; queries without judgments as learned from all."""
+    """Fuse every judged query as learned from the other folds, and unjudged queries as learned from all."""
     search = _search(qrels, runs, method, measure, norm, weights, step, depth, rel, params)
-    held_out = split(search.training.queries, folds, seed)
+    held_out = split_folds(search.training.queries, folds, seed)
     place = search.training.place
     values: dict[str, float] = {}
     fits: list[Fit] = []
@@ -116,14 +116,14 @@ def cross_fuse(
         fits.append(learned)
         values |= dict(zip(queries, search.values(learned.recipe)[at].tolist(), strict=True))
     whole = search.fit(search.everything)
-    run = _cross_fused(search.training.runs, [*fits, whole], held_out, depth, name)
+    run = _cross_fuse(search.training.runs, [*fits, whole], held_out, depth, name)
     return CrossFit(run, tuple(fits), tuple(held_out), values, whole)
 
 
-def split(queries: Sequence[str], folds: int, seed: int = 1) -> list[tuple[str, ...]]:
-    """Queries in folds of nearly the same size, drawn by the seed whatever their order.
+def split_folds(queries: Sequence[str], folds: int, seed: int = 1) -> list[tuple[str, ...]]:
+    """Split queries at random into folds of nearly the same size, independent of their order.
 
-    >>> split(["1", "2", "3", "4", "5"], 2)
+    >>> split_folds(["1", "2", "3", "4", "5"], 2)
     [('2', '4', '5'), ('1', '3')]
     """
     if not 2 <= folds <= len(queries):
@@ -134,7 +134,7 @@ def split(queries: Sequence[str], folds: int, seed: int = 1) -> list[tuple[str, 
 
 
 def weight_grid(runs: int, step: float) -> list[tuple[float, ...]]:
-    """All weights that are multiples of a step and add up to 1, exactly: counted in whole steps.
+    """All weights that are multiples of a step and add up to exactly 1.
 
     >>> weight_grid(2, 0.5)
     [(1.0, 0.0), (0.5, 0.5), (0.0, 1.0)]
@@ -143,11 +143,11 @@ def weight_grid(runs: int, step: float) -> list[tuple[float, ...]]:
     """
     steps = round(1 / step) if step > 0 else 0
     if not steps or abs(steps * step - 1) > 1e-9:
-        raise CranfieldError(f"--step {step:g}: expected a part of 1, such as 0.1, 0.2 or 0.25.")
+        raise CranfieldError(f"--step {step:g}: expected a fraction that divides 1, such as 0.1, 0.2 or 0.25.")
     number = math.comb(steps + runs - 1, runs - 1)
     if number > MOST_TRIALS:
         raise CranfieldError(
-            f"{number:,} weights of {runs} runs in steps of {step:g} are too many to try: take a larger --step."
+            f"{number:,} weights of {runs} runs in steps of {step:g} are too many to try: use a larger --step."
         )
     return [tuple(part / steps for part in parts) for parts in _compositions(steps, runs)]
 
@@ -161,7 +161,7 @@ def _compositions(whole: int, parts: int) -> Iterator[tuple[int, ...]]:
 
 
 class _Search(Record, eq=False):
-    """Recipes to choose from, and what to choose by."""
+    """A search for the best of several recipes."""
 
     training: Training
     label: str
@@ -176,13 +176,13 @@ class _Search(Record, eq=False):
         return {}
 
     def values(self, recipe: Recipe) -> Floats:
-        """Of each query; what was tried before is not tried again."""
+        """The value of each query; recipes that were tried before are cached."""
         if recipe not in self._known:
             self._known[recipe] = self.training.values(recipe)
         return self._known[recipe]
 
     def fit(self, some: Ints) -> Fit:
-        """The best recipe on some of the queries; of those as good the one that stays closest to no choice at all."""
+        """The best recipe on some of the queries; among equals, the one closest to equal weights or defaults."""
         sign = 1 if self.training.measure.more_is_better else -1
         best: tuple[tuple[float, float], Recipe, float] | None = None
         for trial in self.trials:
@@ -199,12 +199,12 @@ class _Search(Record, eq=False):
             best[2],
             len(self.trials),
             tuple(run.name for run in self.training.runs),
-            tuple(math.fsum(values[some].tolist()) / len(some) for values in self._of_runs),
+            tuple(math.fsum(values[some].tolist()) / len(some) for values in self._run_values),
             self.training.measure.more_is_better,
         )
 
     @cached_property
-    def _of_runs(self) -> list[Floats]:
+    def _run_values(self) -> list[Floats]:
         return [self.training.of_run(i) for i in range(len(self.training.runs))]
 
     def _trained(self, trial: Recipe, some: Ints) -> Recipe:
@@ -224,38 +224,40 @@ def _search(
     params: dict[str, float],
 ) -> _Search:
     given, judged = as_runs(runs), as_qrels(qrels)
-    recipe = recipe_of(method, len(given), norm=norm, weights=weights, learning=True, params=params)
+    recipe = make_recipe(method, len(given), norm=norm, weights=weights, learning=True, params=params)
     trials = tuple(_trials(recipe, len(given), step, params))
     label, chosen = _measure(measure)
     queries = tuple(query for query in all_queries(given) if query in set(judged.queries))
     if not queries:
-        raise EvaluationError(f"no query of the runs is judged: the qrels have {join_names(judged.queries, 3)}.")
-    training = Training(judged, tuple(given), queries, chosen, depth, rel, recipe.norm.upside_down)
+        raise EvaluationError(
+            f"none of the queries in the runs is judged: the qrels have {join_names(judged.queries, 3)}."
+        )
+    training = Training(judged, tuple(given), queries, chosen, depth, rel, recipe.norm.lowest_is_best)
     return _Search(training, label, trials)
 
 
 def _trials(recipe: Recipe, runs: int, step: float, given: dict[str, float]) -> Iterator[Recipe]:
-    """The recipes that differ in what is to be learned."""
+    """The recipes to try, which differ in what is to be learned."""
     method = recipe.method
-    open_ = [name for name in method.parameters if name not in given]
+    unset = [name for name in method.parameters if name not in given]
     if method.weights == "needed" and recipe.weights is None:
         yield from (replace(recipe, weights=weights) for weights in weight_grid(runs, step))
-    elif open_:
-        name = open_[0]
+    elif unset:
+        name = unset[0]
         known = recipe.params or {}
         yield from (replace(recipe, params={**known, name: value}) for value in method.parameters[name].examples)
     elif method.learn:
         yield recipe
     else:
-        why = "all it takes is given" if method.parameters or recipe.weights else "it takes nothing"
-        raise CranfieldError(f"{method.name} has nothing to learn ({why}): leave the judgments out.")
+        why = "all parameters are set" if method.parameters or recipe.weights else "it has no parameters"
+        raise CranfieldError(f"{method.name} has nothing to learn ({why}): leave out the judgments.")
 
 
 def _measure(measure: str | Measure) -> tuple[str, Measure]:
     named = parse_measures([measure])
     label, chosen = named[0]
     if len(named) > 1 or chosen.aggregate != "mean":
-        raise CranfieldError(f"cannot learn by {measure}: expected one measure that is a mean over queries.")
+        raise CranfieldError(f"cannot optimise {measure}: expected one measure that is a mean over queries.")
     return label, chosen
 
 
@@ -267,23 +269,23 @@ def _eccentricity(recipe: Recipe) -> float:
     return round(sum(abs(value - usual[name]) for name, value in (recipe.params or {}).items()), 9)
 
 
-def _cross_fused(
+def _cross_fuse(
     runs: Sequence[Run], fits: Sequence[Fit], held_out: Sequence[Sequence[str]], depth: int | None, name: str | None
 ) -> Run:
-    """Each query fused with the recipe that has not seen it."""
+    """Fuse each query with the recipe that was learned without it."""
     every = all_queries(runs)
     judged = {query for queries in held_out for query in queries}
     portions = [*held_out, [query for query in every if query not in judged]]
-    lists: list[Fused] = []
+    lists: list[FusedLists] = []
     for fitted, queries in zip(fits, portions, strict=True):
         lists += fitted.recipe.lists(runs, queries, depth)
     recipe = fits[-1].recipe
-    fused = as_one(lists, name or recipe.method.name, recipe.notes(runs, lists, depth))
-    return _in_order(fused, every)
+    fused = concatenate_lists(lists, name or recipe.method.name, recipe.notes(runs, lists, depth))
+    return _reorder_queries(fused, every)
 
 
-def _in_order(run: Run, queries: Sequence[str]) -> Run:
-    """The same with its queries in another order."""
+def _reorder_queries(run: Run, queries: Sequence[str]) -> Run:
+    """The run with its queries in this order."""
     at = [run.position[query] for query in queries]
     rows = np.concatenate([np.arange(run.starts[i], run.starts[i + 1]) for i in at] or [np.empty(0, dtype=np.int64)])
     starts = np.concatenate(([0], np.cumsum(np.diff(run.starts)[at]))).astype(np.int64)

@@ -1,7 +1,7 @@
-"""The methods of fusion: what a run gives each of its documents, and how that adds up over runs.
+"""The methods of fusion: the points each run gives to its documents, and how they are combined.
 
-A method gives points to every entry (a document of a run's list), by its score or its rank, and makes one score of
-the points that a document has from all runs.
+A method gives points to every entry (a document in the list of a run), by its score or its rank, and combines the
+points that a document has from all runs into one score.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from cranfield.base import Parameter, Record
 from cranfield.data import Bools, Floats, Ints
 from cranfield.fusion.candidates import Candidates
 from cranfield.fusion.condorcet import majority_order
-from cranfield.fusion.naming import named
+from cranfield.fusion.naming import find_by_name
 
 Kind = Literal["scores", "ranks", "training"]
 BAYES_CUTS = (0, 5, 10, 15, 20, 30, 100, 200, 500, 1000)
@@ -26,73 +26,77 @@ LEAST_ODDS = float(np.log(0.001 / 0.999))
 
 
 class Points(Record, eq=False):
-    """What each candidate has from each run: a table of candidates × runs, 0 where a run lacks the document."""
+    """The points of each candidate from each run: a table of candidates × runs, 0 where a run lacks the document."""
 
     table: Floats
-    found: Bools
+    present: Bools
     weights: Floats | None
 
     @cached_property
     def n(self) -> Ints:
         """How many runs have each candidate."""
-        n: Ints = self.found.sum(axis=1)
+        n: Ints = self.present.sum(axis=1)
         return n
 
     @cached_property
     def sum(self) -> Floats:
-        return added(self.table)
+        return sum_rows(self.table)
 
     @cached_property
     def weighted(self) -> Floats:
-        return self.sum if self.weights is None else added(self.table * self.weights)
+        return self.sum if self.weights is None else sum_rows(self.table * self.weights)
 
     def over_runs(self, absent: float) -> Floats:
-        """The table with something else where a run lacks the document."""
-        return np.where(self.found, self.table, absent)
+        """The table with another value where a run lacks the document."""
+        return np.where(self.present, self.table, absent)
 
 
 class Settings(Record, eq=False):
-    """What a method is told: its parameters, and for those that are trained what was learned of each run."""
+    """The parameters of a method and, if it is trained, what was learned about each run."""
 
     params: Mapping[str, float]
     learned: Sequence[Floats] = ()
 
 
-Give = Callable[[Candidates, Floats, Settings], Floats]  # candidates, normalised scores, settings: points of entries
+PointsFunction = Callable[
+    [Candidates, Floats, Settings], Floats
+]  # candidates, normalised scores, settings: points of entries
 
 
-class Method(Record, eq=False):
-    """A way to make one ranking of several. In formulas s is a normalised score, i a rank, n how many runs have d."""
+class FusionMethod(Record, eq=False):
+    """A way to fuse rankings. In formulas, s is a normalised score, i a rank, n the number of runs with d."""
 
     name: str
     title: str
     kind: Kind
     formula: str
     reference: str
-    points: Give
+    points: PointsFunction
     combine: Callable[[Points, Settings], Floats]
     absent: Callable[[Candidates], Floats] | None = None  # queries × runs: points of a candidate that a run lacks
-    order: Callable[[Candidates, Floats | None], Floats] | None = None  # where the score is a place in a whole order
+    order: Callable[[Candidates, Floats | None], Floats] | None = (
+        None  # for methods whose score is a position in an order
+    )
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     weights: Literal["no", "optional", "needed"] = "no"
-    learn: str = ""  # what is learned of each run: its chances of relevance by rank, or its AP
-    reads_scores: bool = True  # whether anything but the order of a list matters
-    absent_is_zero: bool = False  # whether a document that a run lacks counts as if it had scored 0 there
+    learn: str = ""  # what is learned about each run: probabilities of relevance by rank, or its AP
+    reads_scores: bool = True  # whether scores matter, or only the order of a list
+    absent_is_zero: bool = False  # whether a document that a run lacks counts as having score 0 there
 
 
-def method_of(name: str) -> Method:
-    """The method of that name, as ranx writes it or as the literature does.
+def find_method(name: str) -> FusionMethod:
+    """The method of this name, as ranx or the literature spells it.
 
-    >>> method_of("CombMNZ").name, method_of("reciprocal-rank").name
+    >>> find_method("CombMNZ").name, find_method("reciprocal-rank").name
     ('mnz', 'rrf')
     """
-    return named(name, METHODS, ALIASES, "method of fusion")
+    return find_by_name(name, FUSION_METHODS, ALIASES, "fusion method")
 
 
-def added(table: Floats) -> Floats:
-    """The sum of each row, whatever the order of the columns.
+def sum_rows(table: Floats) -> Floats:
+    """The sum of each row, independent of the order of the columns.
 
-    Adding in order of size makes documents with the same points tie exactly, from whichever runs they have them.
+    Adding in order of size makes documents with the same points tie exactly, whichever runs the points come from.
     """
     if table.shape[1] > 2:
         table = np.sort(table, axis=1)
@@ -109,86 +113,86 @@ def _score(_: Candidates, scores: Floats, __: Settings) -> Floats:
     return scores
 
 
-def _reciprocal(found: Candidates, _: Floats, settings: Settings) -> Floats:
-    points: Floats = 1.0 / (settings.params["k"] + found.rank.astype(np.float64))
+def _reciprocal(candidates: Candidates, _: Floats, settings: Settings) -> Floats:
+    points: Floats = 1.0 / (settings.params["k"] + candidates.rank.astype(np.float64))
     return points
 
 
-def _inverse_square(found: Candidates, _: Floats, __: Settings) -> Floats:
-    return 1.0 / found.rank.astype(np.float64) ** 2
+def _inverse_square(candidates: Candidates, _: Floats, __: Settings) -> Floats:
+    return 1.0 / candidates.rank.astype(np.float64) ** 2
 
 
-def _rank_biased(found: Candidates, _: Floats, settings: Settings) -> Floats:
+def _rank_biased(candidates: Candidates, _: Floats, settings: Settings) -> Floats:
     phi = settings.params["phi"]
-    points: Floats = (1 - phi) * np.power(phi, found.rank - 1.0)
+    points: Floats = (1 - phi) * np.power(phi, candidates.rank - 1.0)
     return points
 
 
-def _borda(found: Candidates, _: Floats, __: Settings) -> Floats:
-    return (_candidates_of_query(found) + 1 - found.rank).astype(np.float64)
+def _borda(candidates: Candidates, _: Floats, __: Settings) -> Floats:
+    return (_candidates_of_query(candidates) + 1 - candidates.rank).astype(np.float64)
 
 
-def _borda_absent(found: Candidates) -> Floats:
-    # what a run leaves of the points, in equal parts (Aslam & Montague 2001)
-    return (found.number[:, np.newaxis] - found.sizes + 1) / 2.0
+def _borda_absent(candidates: Candidates) -> Floats:
+    # the points a run has left, in equal parts (Aslam & Montague 2001)
+    return (candidates.number[:, np.newaxis] - candidates.sizes + 1) / 2.0
 
 
-def _candidates_of_query(found: Candidates) -> Ints:
-    return np.repeat(found.number, found.sizes.sum(axis=1))
+def _candidates_of_query(candidates: Candidates) -> Ints:
+    return np.repeat(candidates.number, candidates.sizes.sum(axis=1))
 
 
-def _nothing(found: Candidates, _: Floats, __: Settings) -> Floats:
-    return np.zeros(len(found.score))
+def _nothing(candidates: Candidates, _: Floats, __: Settings) -> Floats:
+    return np.zeros(len(candidates.score))
 
 
-def _by_map(found: Candidates, _: Floats, settings: Settings) -> Floats:
-    return np.array([float(ap[0]) for ap in settings.learned])[found.run] / found.rank
+def _by_map(candidates: Candidates, _: Floats, settings: Settings) -> Floats:
+    return np.array([float(ap[0]) for ap in settings.learned])[candidates.run] / candidates.rank
 
 
-def _by_rank(found: Candidates, _: Floats, settings: Settings) -> Floats:
-    return _looked_up(found, settings.learned, found.rank - 1)
+def _by_rank(candidates: Candidates, _: Floats, settings: Settings) -> Floats:
+    return _look_up(candidates, settings.learned, candidates.rank - 1)
 
 
-def _by_window(found: Candidates, _: Floats, settings: Settings) -> Floats:
+def _by_window(candidates: Candidates, _: Floats, settings: Settings) -> Floats:
     w = int(settings.params["w"])
-    first = np.maximum(found.rank - 1 - w, 0)
-    last = np.minimum(found.rank - 1 + w, found.size - 1)
+    first = np.maximum(candidates.rank - 1 - w, 0)
+    last = np.minimum(candidates.rank - 1 + w, candidates.size - 1)
     sums = [np.concatenate(([0.0], np.cumsum(chances))) for chances in settings.learned]
-    total = _looked_up(found, sums, last + 1, beyond=True) - _looked_up(found, sums, first, beyond=True)
+    total = _look_up(candidates, sums, last + 1, beyond=True) - _look_up(candidates, sums, first, beyond=True)
     return total / (last - first + 1.0)
 
 
-def _by_share(found: Candidates, _: Floats, settings: Settings) -> Floats:
+def _by_share(candidates: Candidates, _: Floats, settings: Settings) -> Floats:
     segments = int(settings.params["segments"])
-    segment = (found.rank - 1) // -(-found.size // segments)
-    return _looked_up(found, settings.learned, segment) / (segment + 1)
+    segment = (candidates.rank - 1) // -(-candidates.size // segments)
+    return _look_up(candidates, settings.learned, segment) / (segment + 1)
 
 
-def _by_segment(found: Candidates, scores: Floats, settings: Settings) -> Floats:
-    segment = np.searchsorted(SEGFUSE_CUTS, found.rank - 1, side="right") - 1
-    chances = _looked_up(found, settings.learned, np.asarray(segment, dtype=np.int64))
+def _by_segment(candidates: Candidates, scores: Floats, settings: Settings) -> Floats:
+    segment = np.searchsorted(SEGFUSE_CUTS, candidates.rank - 1, side="right") - 1
+    chances = _look_up(candidates, settings.learned, np.asarray(segment, dtype=np.int64))
     return chances * (scores + 1)
 
 
-def _by_odds(found: Candidates, _: Floats, settings: Settings) -> Floats:
-    segment = np.searchsorted(BAYES_CUTS, found.rank - 1, side="right") - 1
+def _by_odds(candidates: Candidates, _: Floats, settings: Settings) -> Floats:
+    segment = np.searchsorted(BAYES_CUTS, candidates.rank - 1, side="right") - 1
     # ranks below all segments have the odds of the last one
-    return _looked_up(found, settings.learned, segment, beyond=True)
+    return _look_up(candidates, settings.learned, segment, beyond=True)
 
 
-def _odds_absent(found: Candidates) -> Floats:
-    return np.full(found.sizes.shape, LEAST_ODDS)
+def _odds_absent(candidates: Candidates) -> Floats:
+    return np.full(candidates.sizes.shape, LEAST_ODDS)
 
 
-def _looked_up(found: Candidates, tables: Sequence[Floats], at: Ints, beyond: bool = False) -> Floats:
-    """What was learned of each entry's run, at some place; beyond the end its last value, or 0."""
-    looked_up = np.zeros(len(at))
+def _look_up(candidates: Candidates, tables: Sequence[Floats], at: Ints, beyond: bool = False) -> Floats:
+    """What was learned about the run of each entry, at a position; beyond the end its last value, or 0."""
+    values_at = np.zeros(len(at))
     for run, table in enumerate(tables):
-        mine = np.flatnonzero(found.run == run)
+        mine = np.flatnonzero(candidates.run == run)
         inside = at[mine] < len(table)
         values = table[np.minimum(at[mine], len(table) - 1)]
-        looked_up[mine] = values if beyond else np.where(inside, values, 0.0)
-    return looked_up
+        values_at[mine] = values if beyond else np.where(inside, values, 0.0)
+    return values_at
 
 
 # The points of all runs as one score
@@ -212,7 +216,7 @@ def _multiplied_by_power(points: Points, settings: Settings) -> Floats:
 
 def _multiplied_by_weights(points: Points, _: Settings) -> Floats:
     weights = np.ones(points.table.shape[1]) if points.weights is None else points.weights
-    return points.sum * added(points.found.astype(np.float64) * weights)
+    return points.sum * sum_rows(points.present.astype(np.float64) * weights)
 
 
 def _multiplied_by_root(points: Points, _: Settings) -> Floats:
@@ -241,15 +245,15 @@ def _median(points: Points, _: Settings) -> Floats:
     table = np.sort(points.over_runs(np.inf), axis=1)
     row = np.arange(len(table))
     lower, upper = table[row, (points.n - 1) // 2], table[row, points.n // 2]
-    # halves first, so that the sum of two large scores does not overflow
+    # halved first: the sum of two large scores may overflow
     return np.where(lower == upper, lower, lower / 2 + upper / 2)
 
 
-def _by_majority(found: Candidates, weights: Floats | None) -> Floats:
-    points = found.table(_borda(found, found.score, Settings({})), np.nan)
-    points = np.where(np.isnan(points), np.repeat(_borda_absent(found), found.number, axis=0), points)
-    ranks = found.table(found.rank.astype(np.float64), np.inf)
-    return majority_order(found, ranks, added(points if weights is None else points * weights), weights)
+def _by_majority(candidates: Candidates, weights: Floats | None) -> Floats:
+    points = candidates.table(_borda(candidates, candidates.score, Settings({})), np.nan)
+    points = np.where(np.isnan(points), np.repeat(_borda_absent(candidates), candidates.number, axis=0), points)
+    ranks = candidates.table(candidates.rank.astype(np.float64), np.inf)
+    return majority_order(candidates, ranks, sum_rows(points if weights is None else points * weights), weights)
 
 
 # The methods
@@ -272,32 +276,36 @@ _ASLAM = "Aslam & Montague, SIGIR 2001"
 _MONTAGUE = "Montague & Aslam, CIKM 2002"
 _WU = "Wu & Crestani, CIKM 2002"
 _LILLIS = "Lillis et al., SIGIR 2010"
-_CHANCES = "its chance of a relevant document at each rank"
-_IN_SEGMENTS = "its chance of a relevant document in each segment"
+_CHANCES = "its probability of a relevant document at each rank"
+_IN_SEGMENTS = "its probability of a relevant document in each segment"
 
 
-def _comb(name: str, title: str, formula: str, combine: Any, **more: Any) -> Method:
-    """One that makes a score of scores."""
-    return Method(name, title, "scores", formula, more.pop("reference", _FOX), _score, combine, **more)
+def _comb(name: str, title: str, formula: str, combine: Any, **more: Any) -> FusionMethod:
+    """A method that combines scores."""
+    return FusionMethod(name, title, "scores", formula, more.pop("reference", _FOX), _score, combine, **more)
 
 
-def _ranked(name: str, title: str, formula: str, reference: str, points: Give, combine: Any, **more: Any) -> Method:
-    """One that looks at ranks only."""
-    return Method(name, title, "ranks", formula, reference, points, combine, reads_scores=False, **more)
+def _ranked(
+    name: str, title: str, formula: str, reference: str, points: PointsFunction, combine: Any, **more: Any
+) -> FusionMethod:
+    """A method that uses only ranks."""
+    return FusionMethod(name, title, "ranks", formula, reference, points, combine, reads_scores=False, **more)
 
 
-def _trained(name: str, title: str, formula: str, reference: str, points: Give, learn: str, **more: Any) -> Method:
-    """One that learns from judgments what a rank is worth in each run."""
+def _trained(
+    name: str, title: str, formula: str, reference: str, points: PointsFunction, learn: str, **more: Any
+) -> FusionMethod:
+    """A method that learns the value of ranks in each run from judgments."""
     given = {"reads_scores": False} | more
-    return Method(name, title, "training", formula, reference, points, _sum, learn=learn, **given)
+    return FusionMethod(name, title, "training", formula, reference, points, _sum, learn=learn, **given)
 
 
-METHODS: Mapping[str, Method] = {
+FUSION_METHODS: Mapping[str, FusionMethod] = {
     method.name: method
     for method in (
         _comb("sum", "CombSUM: the sum of the scores", "Σs", _sum, absent_is_zero=True),
-        _comb("mnz", "CombMNZ: the sum, times the number of runs", "n·Σs", _multiplied, absent_is_zero=True),
-        _comb("anz", "CombANZ: the mean over the runs that have it", "Σs/n", _mean),
+        _comb("mnz", "CombMNZ: the sum times the number of runs", "n·Σs", _multiplied, absent_is_zero=True),
+        _comb("anz", "CombANZ: the mean over the runs that contain it", "Σs/n", _mean),
         _comb("min", "CombMIN: the lowest score", "min s", _lowest),
         _comb("max", "CombMAX: the highest score", "max s", _highest),
         _comb("med", "CombMED: the median score", "median s", _median),
@@ -321,7 +329,7 @@ METHODS: Mapping[str, Method] = {
         ),
         _comb(
             "wmnz",
-            "the sum, times the weights of the runs",
+            "the sum times the weights of the runs",
             "Σs · Σw over the runs that have d",
             _multiplied_by_weights,
             weights="needed",
@@ -330,7 +338,7 @@ METHODS: Mapping[str, Method] = {
         ),
         _comb(
             "mixed",
-            "weighted sum, times the root of the number of runs",
+            "weighted sum times the root of the number of runs",
             "√n·Σw·s",
             _multiplied_by_root,
             weights="needed",
@@ -357,7 +365,7 @@ METHODS: Mapping[str, Method] = {
             parameters={"phi": _PHI},
         ),
         _ranked(
-            "isr", "inverse square ranks, times the number of runs", "n·Σ1/i²", _MOURAO, _inverse_square, _multiplied
+            "isr", "inverse square ranks times the number of runs", "n·Σ1/i²", _MOURAO, _inverse_square, _multiplied
         ),
         _ranked(
             "log_isr",
@@ -369,7 +377,7 @@ METHODS: Mapping[str, Method] = {
         ),
         _ranked(
             "logn_isr",
-            "log_isr that tells documents of one run apart",
+            "log_isr that also ranks documents of one run",
             "ln(n + σ)·Σ1/i²",
             _MOURAO,
             _inverse_square,
@@ -378,7 +386,7 @@ METHODS: Mapping[str, Method] = {
         ),
         _ranked(
             "bordafuse",
-            "Borda's count: points for every document below",
+            "Borda count: points for every document below",
             "Σ(c + 1 − i), (c − N + 1)/2 from a run that lacks d",
             _ASLAM,
             _borda,
@@ -387,7 +395,7 @@ METHODS: Mapping[str, Method] = {
         ),
         _ranked(
             "w_bordafuse",
-            "Borda's count, weighted",
+            "weighted Borda count",
             "the same, times w",
             _ASLAM,
             _borda,
@@ -397,8 +405,8 @@ METHODS: Mapping[str, Method] = {
         ),
         _ranked(
             "condorcet",
-            "first what more runs put first",
-            "c + 1 − place; x above y if more runs have x above y than y above x",
+            "documents that a majority prefers first",
+            "c + 1 − rank; x above y if more runs have x above y than y above x",
             _MONTAGUE,
             _nothing,
             _sum,
@@ -407,18 +415,18 @@ METHODS: Mapping[str, Method] = {
         _ranked(
             "w_condorcet",
             "Condorcet with weighted votes",
-            "the same, a run having w votes",
+            "the same, each run with w votes",
             _MONTAGUE,
             _nothing,
             _sum,
             order=_by_majority,
             weights="needed",
         ),
-        _trained("mapfuse", "a run's AP, shared out by rank", "ΣAP/i", _LILLIS, _by_map, "its AP"),
-        _trained("posfuse", "chances of relevance at the rank", "ΣP(i)", _LILLIS, _by_rank, _CHANCES),
+        _trained("mapfuse", "the AP of a run, divided by rank", "ΣAP/i", _LILLIS, _by_map, "its AP"),
+        _trained("posfuse", "probability of relevance at the rank", "ΣP(i)", _LILLIS, _by_rank, _CHANCES),
         _trained(
             "slidefuse",
-            "chances at the ranks around it",
+            "probability at the surrounding ranks",
             "Σ mean of P(i − w) … P(i + w)",
             "Lillis et al., ECIR 2008",
             _by_window,
@@ -427,8 +435,8 @@ METHODS: Mapping[str, Method] = {
         ),
         _trained(
             "probfuse",
-            "chances in its part of the list",
-            "ΣP(k)/k, k being the part of ⌈N/segments⌉ ranks",
+            "probability in its part of the list",
+            "ΣP(k)/k, k the part of ⌈N/segments⌉ ranks",
             "Lillis et al., SIGIR 2006",
             _by_share,
             _IN_SEGMENTS,
@@ -436,7 +444,7 @@ METHODS: Mapping[str, Method] = {
         ),
         _trained(
             "segfuse",
-            "chances in growing segments, times the score",
+            "probability in growing segments times the score",
             "ΣP(k)·(s + 1), segments ending at ranks 5, 15, 35, 75 …",
             "Shokouhi, ECIR 2007",
             _by_segment,

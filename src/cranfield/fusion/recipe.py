@@ -1,4 +1,4 @@
-"""A method with all it needs, and the fused run it makes."""
+"""A fusion method with its settings, and the run it makes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from cranfield.base import Record, check_parameters, join_names, pluralize
 from cranfield.data import Floats, Ints, Run, Strings
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import distinct_names
-from cranfield.fusion.candidates import Candidates, all_queries, gather
-from cranfield.fusion.methods import Method, Points, Settings, method_of
-from cranfield.fusion.norms import Norm, norm_of
+from cranfield.fusion.candidates import Candidates, all_queries, gather_candidates
+from cranfield.fusion.methods import FusionMethod, Points, Settings, find_method
+from cranfield.fusion.norms import Norm, find_norm
 from cranfield.io import as_run
 
 
 class Recipe(Record, eq=False):
-    """A method of fusion with its normalisation, weights and parameters, and what it has learned of each run."""
+    """A fusion method with its normalisation, weights and parameters, and what it has learned about each run."""
 
-    method: Method
+    method: FusionMethod
     norm: Norm
     weights: tuple[float, ...] | None = None
     params: Mapping[str, float] | None = None
@@ -34,10 +34,10 @@ class Recipe(Record, eq=False):
         return Settings(self.params or {}, self.learned)
 
     @property
-    def described(self) -> str:
+    def description(self) -> str:
         """The method with its parameters and weights.
 
-        >>> recipe_of("rrf", 2).described
+        >>> make_recipe("rrf", 2).description
         'rrf(k=60)'
         """
         given = [f"{name}={value:g}" for name, value in (self.params or {}).items()]
@@ -47,81 +47,81 @@ class Recipe(Record, eq=False):
             given.append(f"norm={self.norm.name}")
         return f"{self.method.name}({', '.join(given)})" if given else self.method.name
 
-    def scores(self, found: Candidates) -> Floats:
+    def scores(self, candidates: Candidates) -> Floats:
         """One score for each candidate."""
         weights = None if self.weights is None else np.array(self.weights)
         if self.method.order is not None:
-            return self.method.order(found, weights)
+            return self.method.order(candidates, weights)
         with np.errstate(over="ignore", invalid="ignore"):
-            scores = self.method.combine(self._points(found, weights), self.settings)
+            scores = self.method.combine(self._points(candidates, weights), self.settings)
         if not np.isfinite(scores).all():
-            raise CranfieldError(
-                f"{self.method.name}: scores become too large for a number: normalise them, e.g. with --norm min-max."
-            )
+            raise CranfieldError(f"{self.method.name}: scores overflow: normalise them, e.g. with --norm min-max.")
         return scores
 
-    def _points(self, found: Candidates, weights: Floats | None) -> Points:
-        entries = self.entries(found)
+    def _points(self, candidates: Candidates, weights: Floats | None) -> Points:
+        entries = self.entries(candidates)
         has_all = self.method.absent or (self.norm.absent if self.method.reads_scores else None)
         if has_all is None:
-            table = found.table(entries, np.nan)
+            table = candidates.table(entries, np.nan)
             there = ~np.isnan(table)
             return Points(np.where(there, table, 0.0), there, weights)
-        table = np.repeat(has_all(found), found.number, axis=0)
-        table[found.candidate, found.run] = entries
+        table = np.repeat(has_all(candidates), candidates.number, axis=0)
+        table[candidates.candidate, candidates.run] = entries
         return Points(table, np.ones(table.shape, dtype=bool), weights)
 
-    def entries(self, found: Candidates) -> Floats:
+    def entries(self, candidates: Candidates) -> Floats:
         """The points of each document of each list."""
-        scores = self.norm.scores(found) if self.method.reads_scores else found.score
-        return self.method.points(found, scores, self.settings)
+        scores = self.norm.scores(candidates) if self.method.reads_scores else candidates.score
+        return self.method.points(candidates, scores, self.settings)
 
     def fuse(self, runs: Any, *, depth: int | None = None, name: str | None = None) -> Run:
-        """One run out of several, with at most `depth` documents a query."""
+        """Fuse runs into one, with at most `depth` documents per query."""
         given = as_runs(runs)
         if self.weights is not None and len(self.weights) != len(given):
             raise CranfieldError(f"{pluralize(len(self.weights), 'weight')} for {pluralize(len(given), 'run')}.")
         if self.method.learn and len(self.learned) != len(given):
             raise CranfieldError(f"{self.method.name} was trained on {len(self.learned)} runs, not on {len(given)}.")
         lists = list(self.lists(given, all_queries(given), depth))
-        return as_one(lists, name or self.method.name, self.notes(given, lists, depth))
+        return concatenate_lists(lists, name or self.method.name, self.notes(given, lists, depth))
 
-    def lists(self, runs: Sequence[Run], queries: Sequence[str], depth: int | None) -> Iterator[Fused]:
+    def lists(self, runs: Sequence[Run], queries: Sequence[str], depth: int | None) -> Iterator[FusedLists]:
         """The fused lists of some queries, several at a time."""
-        for found in gather(runs, queries, self.norm.upside_down):
-            yield self._ranked(found, depth)
+        for candidates in gather_candidates(runs, queries, self.norm.lowest_is_best):
+            yield self._rank(candidates, depth)
 
-    def notes(self, runs: Sequence[Run], lists: Sequence[Fused], depth: int | None) -> tuple[str, ...]:
+    def notes(self, runs: Sequence[Run], lists: Sequence[FusedLists], depth: int | None) -> tuple[str, ...]:
         """What a reader of the fused run must know."""
         return (*_coverage(runs), *self._unused(), *self._below_zero(runs, lists), *_left_out(lists, depth))
 
-    def _ranked(self, found: Candidates, depth: int | None) -> Fused:
-        scores = self.scores(found)
-        order, rank = found.ranked(scores)
+    def _rank(self, candidates: Candidates, depth: int | None) -> FusedLists:
+        scores = self.scores(candidates)
+        order, rank = candidates.ranked(scores)
         kept = order if depth is None else order[rank <= depth]
-        number = found.number if depth is None else np.minimum(found.number, depth)
-        return Fused(found.queries, number, found.docs[kept], scores[kept], len(order), self._negative(found))
+        number = candidates.number if depth is None else np.minimum(candidates.number, depth)
+        return FusedLists(
+            candidates.queries, number, candidates.docs[kept], scores[kept], len(order), self._negative(candidates)
+        )
 
-    def _negative(self, found: Candidates) -> Ints:
-        """How many documents of each run count less than one that it lacks, which counts as 0."""
+    def _negative(self, candidates: Candidates) -> Ints:
+        """How many documents of each run score below a missing document, which counts as 0."""
         if not self.method.absent_is_zero or self.norm.absent is not None:
-            return np.zeros(found.runs, dtype=np.int64)
-        negative = np.bincount(found.run[self.entries(found) < 0], minlength=found.runs)
-        return np.where(found.sizes.sum(axis=0) < len(found.docs), negative, 0)
+            return np.zeros(candidates.runs, dtype=np.int64)
+        negative = np.bincount(candidates.run[self.entries(candidates) < 0], minlength=candidates.runs)
+        return np.where(candidates.sizes.sum(axis=0) < len(candidates.docs), negative, 0)
 
     def _unused(self) -> Iterator[str]:
         if not self.method.reads_scores and self.norm.name not in ("none", "min-max-inverted"):
-            yield f"--norm {self.norm.name} changes nothing: {self.method.name} looks at ranks only."
+            yield f"--norm {self.norm.name} has no effect: {self.method.name} uses only ranks."
 
-    def _below_zero(self, runs: Sequence[Run], lists: Sequence[Fused]) -> Iterator[str]:
+    def _below_zero(self, runs: Sequence[Run], lists: Sequence[FusedLists]) -> Iterator[str]:
         for i, run in enumerate(runs):
             number = sum(int(part.negative[i]) for part in lists)
             if number:
                 what = f"{pluralize(number, 'score')} of {run.name} below 0 (norm {self.norm.name})"
-                yield f"{what}: a document that it lacks counts as 0, which is more. With --norm min-max it is not."
+                yield f"{what}: a missing document, which counts as 0, scores higher. --norm min-max avoids this."
 
 
-class Fused(Record, eq=False):
+class FusedLists(Record, eq=False):
     """The fused lists of some queries, best first."""
 
     queries: tuple[str, ...]
@@ -129,7 +129,7 @@ class Fused(Record, eq=False):
     docs: Strings
     scores: Floats
     candidates: int
-    negative: Ints  # per run: documents that count less than one that it lacks
+    negative: Ints  # per run: documents that score below a missing one
 
 
 def fuse(
@@ -151,13 +151,13 @@ def fuse(
     {'q': {'b': 0.9, 'a': 0.2, 'd': 0.0, 'c': 0.0}}
     """
     given = as_runs(runs)
-    recipe = recipe_of(method, len(given), norm=norm, weights=weights, params=params)
+    recipe = make_recipe(method, len(given), norm=norm, weights=weights, params=params)
     if recipe.method.learn:
         raise CranfieldError(f"{recipe.method.name} learns from judgments: --qrels QRELS, or fit(qrels, runs, …).")
     return recipe.fuse(given, depth=depth, name=name)
 
 
-def recipe_of(
+def make_recipe(
     method: str,
     runs: int,
     *,
@@ -166,19 +166,19 @@ def recipe_of(
     learning: bool = False,
     params: Mapping[str, float] | None = None,
 ) -> Recipe:
-    """A method with parameters and weights that were checked; those that are to be learned may be lacking."""
-    chosen = method_of(method)
+    """A method with checked parameters and weights; those to be learned may be missing."""
+    chosen = find_method(method)
     default = "min-max" if chosen.reads_scores else "none"
     return Recipe(
         chosen,
-        norm_of(norm or default),
+        find_norm(norm or default),
         check_weights(chosen, weights, runs, learning),
         {name: float(value) for name, value in check_parameters(chosen.name, chosen.parameters, params or {}).items()},
     )
 
 
 def check_weights(
-    method: Method, weights: Iterable[float] | None, runs: int, learning: bool
+    method: FusionMethod, weights: Iterable[float] | None, runs: int, learning: bool
 ) -> tuple[float, ...] | None:
     given = None if weights is None else tuple(float(weight) for weight in weights)
     if given is None:
@@ -188,8 +188,8 @@ def check_weights(
         return None
     if method.weights == "no":
         weighted = {"sum": "wsum", "mnz": "wmnz", "bordafuse": "w_bordafuse", "condorcet": "w_condorcet"}
-        hint = f" Take {weighted[method.name]}." if method.name in weighted else ""
-        raise CranfieldError(f"{method.name} has no weights.{hint}")
+        hint = f" Use {weighted[method.name]} instead." if method.name in weighted else ""
+        raise CranfieldError(f"{method.name} takes no weights.{hint}")
     if len(given) != runs:
         raise CranfieldError(f"{pluralize(len(given), 'weight')} for {pluralize(runs, 'run')}: expected one for each.")
     if not all(math.isfinite(weight) and weight >= 0 for weight in given) or not any(given):
@@ -200,18 +200,18 @@ def check_weights(
 
 
 def as_runs(runs: Any) -> list[Run]:
-    """Runs from whatever there is, under names that tell them apart."""
+    """Runs from anything `as_run` accepts, with distinct names."""
     if isinstance(runs, Mapping):
         given = [as_run(run, name=str(name)) for name, run in runs.items()]
     else:
         given = [as_run(run) for run in ([runs] if isinstance(runs, (str, os.PathLike, Run)) else runs)]
     if not given:
-        raise CranfieldError("there is no run to fuse.")
+        raise CranfieldError("there are no runs to fuse.")
     names = distinct_names([run.name for run in given], [run.origin.file if run.origin else None for run in given])
     return [run if run.name == name else run.renamed(name) for run, name in zip(given, names, strict=True)]
 
 
-def as_one(lists: Sequence[Fused], name: str, notes: tuple[str, ...]) -> Run:
+def concatenate_lists(lists: Sequence[FusedLists], name: str, notes: tuple[str, ...]) -> Run:
     """The fused lists of all queries as a run."""
     numbers = np.concatenate([part.number for part in lists] or [np.empty(0, dtype=np.int64)])
     return Run(
@@ -226,16 +226,16 @@ def as_one(lists: Sequence[Fused], name: str, notes: tuple[str, ...]) -> Run:
 
 
 def _coverage(runs: Sequence[Run]) -> Iterator[str]:
-    """Which runs lack queries that others have."""
+    """Notes on runs that lack queries of others."""
     every = all_queries(runs)
     for run in runs:
         lacking = [query for query in every if query not in run.position]
         if lacking:
             what = f"{len(lacking):,} of {pluralize(len(every), 'query')}"
-            yield f"{run.name} lacks {what} ({join_names(lacking, 3)}): the others are fused there."
+            yield f"{run.name} lacks {what} ({join_names(lacking, 3)}): only the other runs are fused there."
 
 
-def _left_out(lists: Sequence[Fused], depth: int | None) -> Iterator[str]:
+def _left_out(lists: Sequence[FusedLists], depth: int | None) -> Iterator[str]:
     left = sum(part.candidates - len(part.docs) for part in lists)
     if left:
         yield f"{pluralize(left, 'document')} below rank {depth:,} left out."

@@ -13,7 +13,7 @@ from cranfield.base import Record
 from cranfield.data import Floats, Qrels, Run
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Evaluator, Interval, interval
-from cranfield.fusion import split
+from cranfield.fusion import split_folds
 from cranfield.measures import Measure, parse_measures
 
 Setting = Mapping[str, float]
@@ -111,7 +111,7 @@ def tune(
     values = np.array([evaluator.evaluate(search(setting)).values(label) for setting in passing(settings)])
     topics = evaluator.qrels.queries
     place = {topic: i for i, topic in enumerate(topics)}
-    parts = [[place[topic] for topic in part] for part in split(topics, folds, seed)]
+    parts = [[place[topic] for topic in part] for part in split_folds(topics, folds, seed)]
     found = [_fold(topics, settings, values, part, parsed.more_is_better) for part in parts]
     return Tuning(label, topics, tuple(settings), values, tuple(found), seed, parsed.more_is_better)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from cranfield.base import encode_id
 from cranfield.data import Run
-from cranfield.fusion import gather, recipe_of
+from cranfield.fusion import gather_candidates, make_recipe
 from cranfield.pooling.ranked_lists import RankedLists
 from cranfield.pooling.selector import PoolingContext, StaticSelector
 
@@ -39,8 +39,8 @@ class FusedOrder(StaticSelector):
         self.params = params
 
     def order(self) -> Sequence[str]:
-        recipe = recipe_of(self.method, len(self.lists.docs), params=self.params)
-        (gathered,) = gather(self._runs(), [self.lists.query])
+        recipe = make_recipe(self.method, len(self.lists.docs), params=self.params)
+        (gathered,) = gather_candidates(self._runs(), [self.lists.query])
         order, _ = gathered.ranked(recipe.scores(gathered))
         docs: list[str] = gathered.docs[order].tolist()
         return docs

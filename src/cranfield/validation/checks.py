@@ -1,4 +1,4 @@
-"""Looking at files before trusting them: what each is, and everything wrong or suspicious in it."""
+"""Check a file: what it is, and everything wrong or suspicious in it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from cranfield.io import (
     read_open_documents,
     read_open_topics,
 )
-from cranfield.validation.findings import Checked, Finding, Unit, unit_of
-from cranfield.validation.qrels import qrels_findings
-from cranfield.validation.runs import run_findings
+from cranfield.validation.findings import CheckedFile, Finding, Unit, unit_of
+from cranfield.validation.qrels import find_in_qrels
+from cranfield.validation.runs import find_in_run
 
 
 def check_file(
@@ -31,8 +31,8 @@ def check_file(
     run_format: str | None = None,
     qrels_format: str | None = None,
     grade_words: Mapping[str, float] = GRADE_WORDS,
-) -> Checked:
-    """What a file is and everything wrong or suspicious in it."""
+) -> CheckedFile:
+    """Find out what a file is and everything wrong or suspicious in it."""
     problems: list[InputError] = []
     identity = None
     name = str(path)
@@ -42,40 +42,40 @@ def check_file(
             identity = detect_kind(source.head, source.name, kind, {"run": run_format, "qrels": qrels_format})
             if identity.kind == "run":
                 rows = RUN_READERS[identity.format](source, problems.append)
-                return _checked_run(rows, name, identity, problems)
+                return _check_run(rows, name, identity, problems)
             if identity.kind == "qrels":
                 judgments = QRELS_READERS[identity.format](source, problems.append, grade_words)
-                return _checked_qrels(judgments, name, identity, problems)
-            return _checked_texts(source, identity, problems)
+                return _check_qrels(judgments, name, identity, problems)
+            return _check_texts(source, identity, problems)
     except InputError as error:
-        return Checked(name, identity, "", (*map(_problem, problems), _problem(error)))
+        return CheckedFile(name, identity, "", (*map(_as_finding, problems), _as_finding(error)))
     except CranfieldError as error:
-        return Checked(name, identity, "", (Finding("error", "unreadable", str(error)),))
+        return CheckedFile(name, identity, "", (Finding("error", "unreadable", str(error)),))
 
 
-def _checked_run(rows: RunRows, name: str, identity: FileKind, problems: list[InputError]) -> Checked:
+def _check_run(rows: RunRows, name: str, identity: FileKind, problems: list[InputError]) -> CheckedFile:
     unit = unit_of(identity.format)
-    repeated = list(_repeats(rows.queries, rows.docs, rows.lines, [""] * len(rows.docs), "retrieved", unit))
+    repeated = list(_find_duplicates(rows.queries, rows.docs, rows.lines, [""] * len(rows.docs), "retrieved", unit))
     run = rows.run(display_name(name), None, "first")
     counts = f"{pluralize(len(run.queries), 'query')}, {pluralize(len(rows.docs), 'document')}"
-    findings = (*map(_problem, problems), *_told_by(unit, [*repeated, *run_findings(run, rows)]))
-    return Checked(name, identity, counts, _unless_empty(findings, rows.docs, "document"), run)
+    findings = (*map(_as_finding, problems), *_with_unit(unit, [*repeated, *find_in_run(run, rows)]))
+    return CheckedFile(name, identity, counts, _or_empty(findings, rows.docs, "document"), run)
 
 
-def _checked_qrels(rows: QrelsRows, name: str, identity: FileKind, problems: list[InputError]) -> Checked:
+def _check_qrels(rows: QrelsRows, name: str, identity: FileKind, problems: list[InputError]) -> CheckedFile:
     unit = unit_of(identity.format)
     within = [
         f"{subtopic}\t{subgroup}"
         for subtopic, subgroup in zip(rows.subtopics, rows.extra.get("subgroup", rows.subtopics), strict=True)
     ]
-    repeated = list(_repeats(rows.queries, rows.docs, rows.lines, within, "judged", unit, rows.grades))
+    repeated = list(_find_duplicates(rows.queries, rows.docs, rows.lines, within, "judged", unit, rows.grades))
     qrels = rows.qrels(display_name(name), None, "first")
     counts = f"{pluralize(len(qrels.queries), 'query')}, {pluralize(len(rows.docs), 'judgment')}"
-    findings = (*map(_problem, problems), *_told_by(unit, [*repeated, *qrels_findings(qrels, rows)]))
-    return Checked(name, identity, counts, _unless_empty(findings, rows.docs, "judgment"), qrels)
+    findings = (*map(_as_finding, problems), *_with_unit(unit, [*repeated, *find_in_qrels(qrels, rows)]))
+    return CheckedFile(name, identity, counts, _or_empty(findings, rows.docs, "judgment"), qrels)
 
 
-def _checked_texts(source: Input, identity: FileKind, problems: list[InputError]) -> Checked:
+def _check_texts(source: Input, identity: FileKind, problems: list[InputError]) -> CheckedFile:
     lines: dict[str, int] = {}
     findings: list[Finding] = []
     for id_, text, line in _texts(source, identity, problems):
@@ -86,8 +86,8 @@ def _checked_texts(source: Input, identity: FileKind, problems: list[InputError]
         if not text.strip():
             findings.append(Finding("warning", "empty text", f"{id_!r} has no text.", line))
     noun = identity.kind.removesuffix("s")
-    checked = _unless_empty((*map(_problem, problems), *findings), list(lines), noun)
-    return Checked(source.name, identity, pluralize(len(lines), noun), checked, ids=lines)
+    checked = _or_empty((*map(_as_finding, problems), *findings), list(lines), noun)
+    return CheckedFile(source.name, identity, pluralize(len(lines), noun), checked, ids=lines)
 
 
 def _texts(source: Input, identity: FileKind, problems: list[InputError]) -> Iterator[tuple[str, str, int]]:
@@ -100,11 +100,11 @@ def _texts(source: Input, identity: FileKind, problems: list[InputError]) -> Ite
             yield document.id, document.title + document.text, line
 
 
-def _told_by(unit: Unit, findings: Iterable[Finding]) -> Iterator[Finding]:
+def _with_unit(unit: Unit, findings: Iterable[Finding]) -> Iterator[Finding]:
     return (replace(finding, unit=unit) for finding in findings)
 
 
-def _repeats(
+def _find_duplicates(
     queries: list[str],
     docs: list[str],
     lines: list[int],
@@ -113,7 +113,7 @@ def _repeats(
     unit: Unit,
     grades: list[float] | None = None,
 ) -> Iterator[Finding]:
-    """A document twice for the same query (and subtopic): an error, unless it is judged the same."""
+    """Documents that occur twice for the same query (and subtopic): an error, unless their grades are the same."""
     seen: dict[tuple[str, str, str], int] = {}
     for i, key in enumerate(zip(queries, docs, within, strict=True)):
         first = seen.setdefault(key, i)
@@ -127,11 +127,11 @@ def _repeats(
         yield Finding("warning" if harmless else "error", "duplicate", message, lines[i])
 
 
-def _unless_empty(findings: tuple[Finding, ...], content: list[str], noun: str) -> tuple[Finding, ...]:
+def _or_empty(findings: tuple[Finding, ...], content: list[str], noun: str) -> tuple[Finding, ...]:
     if content:
         return findings
-    return (*findings, Finding("error", "empty", f"there is no {noun} in the file."))
+    return (*findings, Finding("error", "empty", f"the file has no {noun}."))
 
 
-def _problem(error: InputError) -> Finding:
+def _as_finding(error: InputError) -> Finding:
     return Finding("error", "unreadable", error.message, error.line)

@@ -1,4 +1,4 @@
-"""What a check finds, and about which file."""
+"""Findings of a check, and the file they are about."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Finding(Record):
     """One thing wrong (error), suspicious (warning) or worth knowing (info)."""
 
     level: Level
-    about: str  # what kind of finding, a few words
+    about: str  # the kind of finding, in a few words
     message: str
     line: int | None = None
-    count: int = 1  # how many such there are, the line being that of the first
-    unit: Unit = "line"  # what `line` counts: JSON and Parquet have records instead
+    count: int = 1  # how many there are; the line is that of the first
+    unit: Unit = "line"  # what `line` counts: JSON and Parquet have records
     file: str | None = None  # which of two files the line is in
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Finding(Record):
         }
 
 
-class Checked(Record):
+class CheckedFile(Record):
     """A file, what it is, what it holds, and what was found in it."""
 
     file: str
@@ -74,5 +74,5 @@ class Checked(Record):
 
 
 def unit_of(format: str) -> Unit:
-    """What rows of a format are told by."""
+    """What locates a row in a format: its line or its record."""
     return "record" if format in ("json", "parquet") else "line"

@@ -1,4 +1,4 @@
-"""Whether files go together: the ids of qrels against those of runs, topics and documents."""
+"""Whether files belong together: the ids of qrels compared with those of runs, topics and documents."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from cranfield.base import Record, join_names, pluralize
 from cranfield.data import Qrels, Run
-from cranfield.validation.findings import Checked, Finding
+from cranfield.validation.findings import CheckedFile, Finding
 
 
-class Pair(Record):
-    """Two files side by side."""
+class FilePair(Record):
+    """Two files, and what was found when comparing them."""
 
     files: tuple[str, str]
     findings: tuple[Finding, ...]
@@ -25,46 +25,46 @@ class Pair(Record):
         return {"files": list(self.files), "findings": [finding.record() for finding in self.findings]}
 
 
-def pair_up(checked: Iterable[Checked]) -> list[Pair]:
-    """Each qrels file beside every run, topic and document file."""
+def compare_files(checked: Iterable[CheckedFile]) -> list[FilePair]:
+    """Compare each qrels file with every run, topic and document file."""
     everything = list(checked)
     judgments = [one for one in everything if isinstance(one.value, Qrels)]
     others = [one for one in everything if one.identity and not isinstance(one.value, Qrels)]
-    pairs = [Pair((q.file, o.file), tuple(_compared(q, o))) for q in judgments for o in others]
+    pairs = [FilePair((q.file, o.file), tuple(_compare(q, o))) for q in judgments for o in others]
     return [pair for pair in pairs if pair.findings]  # none where a run could not be read
 
 
-def _compared(judged: Checked, other: Checked) -> Iterator[Finding]:
+def _compare(judged: CheckedFile, other: CheckedFile) -> Iterator[Finding]:
     assert isinstance(judged.value, Qrels) and other.identity
     if isinstance(other.value, Run):
-        yield from _with_run(judged, judged.value, other, other.value)
+        yield from _compare_run(judged, judged.value, other, other.value)
     elif other.identity.kind == "topics" and _numbers_by_place(judged, other.ids):
         yield _cranfield_numbers(judged, list(other.ids), "topics")
     elif other.identity.kind == "topics":
-        yield from _ids("query", judged, set(judged.value.queries), "topics", set(other.ids))
+        yield from _compare_ids("query", judged, set(judged.value.queries), "topics", set(other.ids))
     elif other.identity.kind == "documents":
-        yield from _ids("document", judged, set(judged.value.docs), "documents", set(other.ids))
+        yield from _compare_ids("document", judged, set(judged.value.docs), "documents", set(other.ids))
 
 
-def _with_run(judged: Checked, qrels: Qrels, other: Checked, run: Run) -> Iterator[Finding]:
+def _compare_run(judged: CheckedFile, qrels: Qrels, other: CheckedFile, run: Run) -> Iterator[Finding]:
     docs_judged: set[str] = set(qrels.docs.tolist())
     retrieved: set[str] = set(run.docs.tolist())
     if _numbers_by_place(judged, run.queries):
         yield _overlap("query", set(qrels.queries), "run", set(run.queries))
         yield _cranfield_numbers(judged, [], "run")
     else:
-        yield from _ids("query", judged, set(qrels.queries), "run", set(run.queries))
+        yield from _compare_ids("query", judged, set(qrels.queries), "run", set(run.queries))
     if _queries_and_docs_swapped(qrels, run, docs_judged, retrieved):
-        message = "queries of the qrels are documents of the run and the other way round: its two columns are swapped."
+        message = "queries of the qrels are documents of the run and vice versa: its two columns are swapped."
         line = None if run.lines is None else int(run.lines.min())
         yield Finding("warning", "swapped columns", message, line, unit=other.unit, file=other.file)
         return
     if docs_judged and retrieved and not docs_judged & retrieved:
-        message = "no judged document was retrieved by any query: do the doc ids mean the same documents?"
+        message = "no judged document was retrieved: do the doc ids refer to the same documents?"
         yield Finding("warning", "doc ids", message)
     differing = _look_alike(docs_judged - retrieved, retrieved - docs_judged)
     if differing:
-        yield _alike("document", judged, "run", differing, about="doc ids")
+        yield _similar_ids("document", judged, "run", differing, about="doc ids")
 
 
 def _queries_and_docs_swapped(qrels: Qrels, run: Run, judged: set[str], retrieved: set[str]) -> bool:
@@ -73,14 +73,14 @@ def _queries_and_docs_swapped(qrels: Qrels, run: Run, judged: set[str], retrieve
     return most and not judged.isdisjoint(run.queries) and queries.isdisjoint(run.queries)
 
 
-def _ids(what: str, judged: Checked, ours: set[str], right: str, theirs: set[str]) -> Iterator[Finding]:
-    """How two sets of ids overlap, and ids that are probably meant to be the same."""
+def _compare_ids(what: str, judged: CheckedFile, ours: set[str], right: str, theirs: set[str]) -> Iterator[Finding]:
+    """The overlap of two sets of ids, and ids that are probably meant to be the same."""
     yield _overlap(what, ours, right, theirs)
     differing = _look_alike(ours - theirs, theirs - ours)
     if not differing and not ours & theirs and what == "query":
         differing = _look_alike(ours, theirs, any_prefix=True)
     if differing:
-        yield _alike(what, judged, right, differing, about=f"{what} ids")
+        yield _similar_ids(what, judged, right, differing, about=f"{what} ids")
 
 
 def _overlap(what: str, ours: set[str], right: str, theirs: set[str]) -> Finding:
@@ -95,13 +95,13 @@ def _overlap(what: str, ours: set[str], right: str, theirs: set[str]) -> Finding
     return Finding("error" if right == "run" else "warning", f"{what} ids", message)
 
 
-def _alike(what: str, judged: Checked, right: str, pairs: list[tuple[str, str]], about: str) -> Finding:
-    """That ids look like each other, with the line of the first of them in the qrels."""
+def _similar_ids(what: str, judged: CheckedFile, right: str, pairs: list[tuple[str, str]], about: str) -> Finding:
+    """A finding about similar ids, with the line of the first in the qrels."""
     lines = _first_lines(judged.value, what, {ours for ours, _ in pairs})
     pairs = sorted(pairs, key=lambda pair: lines.get(pair[0], 0))
     one, other = pairs[0]
     examples = join_names([a for a, _ in pairs[1:]], most=3)
-    more = f" ({len(pairs):,} such: {examples})" if len(pairs) > 1 else ""
+    more = f" ({len(pairs):,} such ids: {examples})" if len(pairs) > 1 else ""
     message = (
         f"{what} {one!r} in the qrels looks like {other!r} in the {right}, but ids are compared byte by byte{more}."
     )
@@ -117,15 +117,15 @@ def _first_lines(qrels: Any, what: str, wanted: set[str]) -> dict[str, int]:
     return lines
 
 
-def _numbers_by_place(judged: Checked, theirs: Iterable[str]) -> bool:
-    """Whether these are Cranfield's qrels, which count the queries, beside ids of another kind."""
+def _numbers_by_place(judged: CheckedFile, theirs: Iterable[str]) -> bool:
+    """Whether these are Cranfield's qrels, which number the queries, while the other file has ids of another kind."""
     assert isinstance(judged.value, Qrels) and judged.identity
     queries = set(judged.value.queries)
     return judged.identity.format == "cranfield" and bool(queries) and not set(theirs) <= queries
 
 
-def _cranfield_numbers(judged: Checked, topics: list[str], right: str) -> Finding:
-    """What Cranfield's numbers mean: cran.qry has ids of its own, 001, 002, 004, 008 …"""
+def _cranfield_numbers(judged: CheckedFile, topics: list[str], right: str) -> Finding:
+    """The meaning of Cranfield's numbers: cran.qry has ids of its own, 001, 002, 004, 008 …"""
     assert isinstance(judged.value, Qrels)
     queries = judged.value.queries
     places = {str(place): id for place, id in enumerate(topics, 1)}
@@ -139,26 +139,26 @@ def _cranfield_numbers(judged: Checked, topics: list[str], right: str) -> Findin
 
 
 def _look_alike(ours: set[str], theirs: set[str], any_prefix: bool = False) -> list[tuple[str, str]]:
-    """Ids that are the same but for zeros in front, case, or (if asked) a prefix such as `wt09-`."""
-    wanted = dict(zip(ours, _simplified(ours, any_prefix), strict=True))
+    """Ids that differ only in leading zeros, case, or (with `any_prefix`) a prefix such as `wt09-`."""
+    wanted = dict(zip(ours, _simplify(ours, any_prefix), strict=True))
     simple = set(wanted.values())
     known: dict[str, str] = {}
-    for one, plain in zip(theirs, _simplified(theirs, any_prefix), strict=True):
+    for one, plain in zip(theirs, _simplify(theirs, any_prefix), strict=True):
         if plain in simple:
             known[plain] = max(one, known.get(plain, one))
     return [(one, known[wanted[one]]) for one in sorted(ours) if wanted[one] in known]
 
 
-def _simplified(texts: set[str], any_prefix: bool) -> list[str]:
-    """Ids in lower case, without zeros in front of numbers.
+def _simplify(texts: set[str], any_prefix: bool) -> list[str]:
+    """Ids in lower case, without leading zeros of numbers.
 
-    >>> _simplified({"WT09-007"}, False), _simplified({"WT09-007"}, True)
+    >>> _simplify({"WT09-007"}, False), _simplify({"WT09-007"}, True)
     (['wt9-7'], ['7'])
     """
     bare = [_PREFIX.sub("", text) for text in texts] if any_prefix else list(texts)
     joined = "\n".join(bare)
     if joined.count("\n") < len(bare):
-        # a run has a hundred thousand ids: all at once takes a tenth of the time
+        # runs have 100,000 ids: one substitution in all of them takes a tenth of the time
         return [text.strip() for text in _ZEROS.sub("", joined.lower()).split("\n")]
     return [_ZEROS.sub("", text.strip().lower()) for text in bare]
 

@@ -1,4 +1,4 @@
-"""What can be suspicious in judgments: odd grades, topics without a relevant document, swapped columns."""
+"""Suspicious things in judgments: unusual grades, topics without a relevant document, swapped columns."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cranfield.io import QrelsRows
 from cranfield.validation.findings import Finding
 
 
-def qrels_findings(qrels: Qrels, rows: QrelsRows) -> Iterator[Finding]:
+def find_in_qrels(qrels: Qrels, rows: QrelsRows) -> Iterator[Finding]:
     """Everything suspicious in judgments that could be read, and in the rows they were made from."""
     yield from (Finding("warning", "reading", note.message, note.line, note.count) for note in rows.notes)
     yield from _swapped(rows)
@@ -25,12 +25,12 @@ def qrels_findings(qrels: Qrels, rows: QrelsRows) -> Iterator[Finding]:
         yield Finding("warning", "no relevant document", message, _first_line(qrels, barren), len(barren))
     if qrels.has_subtopics:
         several = pluralize(qrels.merged, "document")
-        message = f"the second column tells subtopics or groups apart; {several} with several judgments."
+        message = f"the second column holds subtopics or groups; {several} with several judgments."
         yield Finding("info", "subtopics", message)
 
 
 def _swapped(rows: QrelsRows) -> Iterator[Finding]:
-    """A few documents with many grades: probably the grades are the documents."""
+    """Few documents with many grades: the two columns are probably swapped."""
     docs, grades = set(rows.docs), set(rows.grades)
     if len(rows.docs) > 20 and len(docs) <= 6 < len(grades):
         message = f"only {pluralize(len(docs), 'different document')} but many grades: are doc and grade swapped?"
@@ -46,7 +46,7 @@ def _grades(qrels: Qrels) -> Iterator[Finding]:
         yield Finding("info", "negative grades", message, _line(qrels, negative), count)
     if fractional.any():
         count = int(fractional.sum())
-        cut_off = "trec_eval would cut off the fraction"
+        cut_off = "trec_eval would truncate them"
         message = f"{pluralize(count, 'fractional grade')} ({_values(qrels, fractional)}): {cut_off}."
         yield Finding("info", "fractional grades", message, _line(qrels, fractional), count)
 
@@ -61,7 +61,7 @@ def _line(qrels: Qrels, where: Bools) -> int:
 
 
 def _first_line(qrels: Qrels, queries: Sequence[str]) -> int | None:
-    """The first line that has to do with one of the queries."""
+    """The first line of any of the queries."""
     wanted = set(queries)
     rows = [qrels.rows_of(i) for i, query in enumerate(qrels.queries) if query in wanted]
     return min((int(qrels.lines[part].min()) for part in rows if part.stop > part.start), default=None)

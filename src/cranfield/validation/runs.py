@@ -1,4 +1,4 @@
-"""What can be suspicious in a run: ties, ranks that disagree with scores, swapped columns."""
+"""Suspicious things in a run: ties, ranks that disagree with scores, swapped columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cranfield.io import RunRows
 from cranfield.validation.findings import Finding
 
 
-def run_findings(run: Run, rows: RunRows) -> Iterator[Finding]:
+def find_in_run(run: Run, rows: RunRows) -> Iterator[Finding]:
     """Everything suspicious in a run that could be read, and in the rows it was made from."""
     yield from (Finding("warning", "reading", note.message, note.line, note.count) for note in rows.notes)
     yield from _swapped(rows)
@@ -28,7 +28,7 @@ def run_findings(run: Run, rows: RunRows) -> Iterator[Finding]:
 
 
 def _swapped(rows: RunRows) -> Iterator[Finding]:
-    """Columns that hold what belongs into another."""
+    """Columns that hold the values of another."""
     if not rows.docs:
         return
     line = rows.odd_rank[0] if rows.odd_rank else rows.lines[0]
@@ -36,17 +36,17 @@ def _swapped(rows: RunRows) -> Iterator[Finding]:
         message = "the doc column holds decimal numbers: are doc and score swapped?"
         yield Finding("warning", "swapped columns", message, rows.lines[0])
     if _no_ranks(rows, numeric=True) and _count_up(rows.queries, rows.scores):
-        message = "the scores count 1, 2, 3 … in each query and the ranks do not: are rank and score swapped?"
+        message = "the scores count 1, 2, 3 … in each query but the ranks do not: are rank and score swapped?"
         yield Finding("warning", "swapped columns", message, line)
     if _no_ranks(rows, numeric=False) and _count_up(rows.queries, rows.docs):
-        message = "the documents count 1, 2, 3 … in each query and the ranks do not: are doc and rank swapped?"
+        message = "the documents count 1, 2, 3 … in each query but the ranks do not: are doc and rank swapped?"
         yield Finding("warning", "swapped columns", message, line)
     yield from _swapped_queries(rows)
 
 
 def _swapped_queries(rows: RunRows) -> Iterator[Finding]:
     queries, docs = len(set(rows.queries)), len(set(rows.docs))
-    # a run of one document a query has the same rank throughout
+    # a run with one document per query has the same rank throughout
     one_each = queries == len(rows.docs) and (rows.ranks is None or len(set(rows.ranks)) > 1)
     if (queries > 20 and docs * 10 < queries) or (one_each and queries >= 3 * docs):
         seen = f"{pluralize(queries, 'query')} but only {pluralize(docs, 'document')}"
@@ -55,7 +55,7 @@ def _swapped_queries(rows: RunRows) -> Iterator[Finding]:
 
 
 def _no_ranks(rows: RunRows, numeric: bool) -> bool:
-    """Whether there is a rank column that holds no ranks: such numbers as scores are, or (not `numeric`) ids."""
+    """Whether the rank column holds no ranks: numbers like scores or, if not `numeric`, ids."""
     if rows.odd_rank is not None:
         is_number = re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", rows.odd_rank[1]) is not None
         return is_number == numeric
@@ -85,7 +85,7 @@ def _whole(value: float | str) -> int | None:
 
 
 def _ranks(run: Run) -> Iterator[Finding]:
-    """Ranks must rise as scores fall; the first place of each query where they do not is named."""
+    """Ranks must rise as scores fall; the first violation in each query is reported."""
     if run.ranks is None or run.lines is None:
         return
     for i, query in enumerate(run.queries):
@@ -95,7 +95,7 @@ def _ranks(run: Run) -> Iterator[Finding]:
         rises = [at for at in range(1, len(scores)) if scores[at] > scores[at - 1]]
         if rises:
             at = rises[0]
-            # in full, so that two scores that differ are seen to
+            # in full: scores may differ in the last digits
             message = (
                 f"query {query!r}: rank {ranks[at]} has score {scores[at]!r}, above the {scores[at - 1]!r} of rank "
                 f"{ranks[at - 1]}; ranks and scores disagree at {pluralize(len(rises), 'place')}."
@@ -121,7 +121,7 @@ def _ties(run: Run) -> Iterator[Finding]:
 
 
 def _tied(run: Run, kind: Any) -> Bools:
-    """Which rows share their score with another of the same query."""
+    """Which rows have the same score as another of the same query."""
     with np.errstate(over="ignore"):
         scores = run.scores.astype(kind)
     tied = np.zeros(len(scores), dtype=bool)

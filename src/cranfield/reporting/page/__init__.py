@@ -29,7 +29,7 @@ from cranfield.reporting.page.ties import ties
 from cranfield.reporting.page.unjudged import Range, bounds_of, can_be_bounded, unjudged
 from cranfield.reporting.plots.plot import in_script, require_plot_format, runtime
 from cranfield.reporting.plots.theme import CONFIG, DARK
-from cranfield.validation import Checked
+from cranfield.validation import CheckedFile
 
 __all__ = ["Report", "report"]
 
@@ -109,7 +109,7 @@ def require_plots() -> None:
         raise MissingExtra("a report", "plots") from None
 
 
-def _runs_in(checked: Iterable[Checked]) -> dict[str, Run]:
+def _runs_in(checked: Iterable[CheckedFile]) -> dict[str, Run]:
     """The runs that checks have read, by file; one with errors may have been settled otherwise for the scores."""
     return {one.file: one.value for one in checked if isinstance(one.value, Run) and one.usable}
 

@@ -14,7 +14,7 @@ from cranfield.data import Origin
 from cranfield.io import Input
 from cranfield.reporting.page.context import FEW, Material
 from cranfield.reporting.page.html import Content, Html, bullets, escaped, facts_list, joined, paragraphs, table, tag
-from cranfield.validation import Checked, Finding, Pair, check_file, pair_up
+from cranfield.validation import CheckedFile, FilePair, Finding, check_file, compare_files
 
 FINDINGS = 5  # of one kind that are shown for a file
 LARGE = 50_000_000  # bytes of a file of texts that is not checked
@@ -23,7 +23,7 @@ LARGE = 50_000_000  # bytes of a file of texts that is not checked
 # Checks
 
 
-def checked_files(material: Material, texts: Sequence[str]) -> list[Checked]:
+def checked_files(material: Material, texts: Sequence[str]) -> list[CheckedFile]:
     """The files looked at once more, unless they are too large; `texts` are those of topics and documents."""
     origins = _files(material)
     if not origins or material.retrieved > FEW:
@@ -32,7 +32,7 @@ def checked_files(material: Material, texts: Sequence[str]) -> list[Checked]:
     return [*(_checked(material, origin) for origin in origins), *map(check_file, small)]
 
 
-def checks(material: Material, checked: Sequence[Checked], texts: Sequence[str]) -> Html:
+def checks(material: Material, checked: Sequence[CheckedFile], texts: Sequence[str]) -> Html:
     """What `cranfield check` says of the files."""
     if not _files(material):
         return paragraphs(["Judgments and runs were not read from files, so that no file was checked."])
@@ -43,7 +43,7 @@ def checks(material: Material, checked: Sequence[Checked], texts: Sequence[str])
                 "cranfield check QRELS RUN... does that."
             ]
         )
-    pairs = pair_up(checked)
+    pairs = compare_files(checked)
     known = {one.file for one in checked}
     left = [file for file in (*(origin.file for origin in _origins(material)), *texts) if file not in known]
     said = [_overall(checked, pairs)]
@@ -58,7 +58,7 @@ def _files(material: Material) -> list[Origin]:
     return [origin for origin in _origins(material) if os.path.isfile(origin.file)]
 
 
-def _checked(material: Material, origin: Origin) -> Checked:
+def _checked(material: Material, origin: Origin) -> CheckedFile:
     is_qrels = origin is material.scores.qrels
     return check_file(
         origin.file,
@@ -69,7 +69,7 @@ def _checked(material: Material, origin: Origin) -> Checked:
     )
 
 
-def _overall(checked: Sequence[Checked], pairs: Sequence[Pair]) -> str:
+def _overall(checked: Sequence[CheckedFile], pairs: Sequence[FilePair]) -> str:
     found = [one.findings for one in checked] + [pair.findings for pair in pairs]
     levels = [finding.level for findings in found for finding in findings]
     errors, warned = levels.count("error"), levels.count("warning")
