@@ -113,7 +113,7 @@ def test_tables_without_variance_are_defined():
     assert "no residual variance" in additive.notes[0]
     one = two_way_anova([[0.1, 0.4, 0.2]])
     assert one.V_E is None and one.row("system").p == 1 and one.row("topic").mean_square is None
-    assert "one topic" in one.notes[-1]
+    assert "a single topic" in one.notes[-1]
 
 
 @given(st.integers(1, 5), st.integers(2, 5), st.integers(0, 10**6), st.sampled_from([0, 1, 6]))

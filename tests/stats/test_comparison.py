@@ -321,7 +321,7 @@ def test_resamples_that_were_lowered_are_those_of_the_caption(monkeypatch: pytes
     monkeypatch.setattr(measure_comparison, "randomised_tukey", partial(randomised_tukey, draws=1))
     comparison = compare(random_table(3, 30, 1, "AP"))
     assert "(1,000 resamples, seed 1)" in comparison.caption and comparison.pairs[0].details["resamples"] == 1000
-    assert any("fewer than the 10,000 asked for" in note for note in comparison.notes)
+    assert any("fewer than the 10,000 requested" in note for note in comparison.notes)
 
 
 def test_collections_may_be_tables_or_frames() -> None:

@@ -147,5 +147,5 @@ def test_one_grade_only() -> None:
 
 
 def test_an_item_without_a_judgment_is_an_error() -> None:
-    with pytest.raises(CranfieldError, match="without a judgment"):
+    with pytest.raises(CranfieldError, match="has no judgment"):
         dawid_skene(as_ratings([[1.0, 0.0], [np.nan, np.nan]]))

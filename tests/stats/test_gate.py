@@ -386,7 +386,7 @@ def test_what_would_be_ignored_or_misread_is_refused_or_said() -> None:
         gate(None, {"q": 0.5}, {"p": 0.5})
     with pytest.raises(CranfieldError, match="cannot be compared"):
         gate(None, {"q": 0.5}, {"q": math.nan})
-    assert gate("qrels.txt", {"q": 0.5}, {"q": 0.5}).notes == ("The scores were given: the qrels were not used.",)
+    assert gate("qrels.txt", {"q": 0.5}, {"q": 0.5}).notes == ("Both sides are scores: the qrels were not used.",)
 
 
 def test_a_degraded_run_of_a_real_track_fails_and_the_same_one_passes(shared_data: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_nan_is_no_comparison():
 def test_wrong_p_values_and_unknown_corrections_are_told():
     with pytest.raises(CranfieldError, match="expected one of holm, bonferroni, bh"):
         adjust([0.1], "tukey")
-    with pytest.raises(CranfieldError, match="not between 0 and 1"):
+    with pytest.raises(CranfieldError, match="p-values between 0 and 1"):
         adjust([0.1, 1.5])
     with pytest.raises(CranfieldError, match="2 axes"):
         adjust([[0.1]])
@@ -301,7 +301,7 @@ def test_one_topic_proves_nothing():
     for pairs in (randomised_tukey([[0.1, 0.9, 0.5]]), two_way_tukey([[0.1, 0.9, 0.5]])):
         assert (pairs.pvalues == 1).all()
         assert pairs.effect is None and pairs.low is None and pairs.high is None
-    assert "one topic" in two_way_tukey([[0.1, 0.9]]).note
+    assert "a single topic" in two_way_tukey([[0.1, 0.9]]).note
 
 
 def test_two_way_tukey_says_that_systems_are_identical():
@@ -337,9 +337,9 @@ def test_a_missing_score_is_named():
 def test_fewer_permutations_than_asked_for_are_told():
     pairs = randomised_tukey(table(40, 5), 10_000, draws=200 * 1500)
     assert pairs.details["resamples"] == 1500
-    assert "1,500 random ways" in pairs.note and "fewer than the 10,000 asked for" in pairs.note
+    assert "1,500 random permutations" in pairs.note and "fewer than the 10,000 requested" in pairs.note
     assert randomised_tukey(table(40, 5), 10_000, draws=1).details["resamples"] == 1000
-    assert "asked for" not in randomised_tukey(table(40, 5), 1000).note
+    assert "requested" not in randomised_tukey(table(40, 5), 1000).note
 
 
 def test_too_few_permutations_give_no_intervals():

@@ -95,7 +95,7 @@ def test_scores_of_one_run_give_both():
     assert found.reproduced_mean == pytest.approx(other.mean("AP"))
     assert found.orders == reproduce(ORIGINAL, AGAIN).orders
     assert found.effect_ratio == pytest.approx(-1)
-    with pytest.raises(CranfieldError, match="say which measure to compare: AP, RR"):
+    with pytest.raises(CranfieldError, match="expected the measure to compare, one of AP, RR"):
         reproduce(one, other)
     both = evaluate(qrels, {"a": ORIGINAL, "b": AGAIN}, ["AP"])
     with pytest.raises(CranfieldError, match="original run: expected the scores of one run, found 2 runs"):
@@ -118,7 +118,7 @@ def test_only_the_first_documents_are_compared():
 def test_topics_that_only_one_has_are_told():
     found = reproduce(ADVANCED, {"1": 0.62, "9": 0.5})
     assert found.topics == 1 and found.rmse == 0
-    assert found.notes[0].startswith("4 topics left out that only the original run has: '2', '3', '4' and 1 more")
+    assert found.notes[0].startswith("4 topics left out because only the original run has them: '2', '3', '4' and 1 more")
     assert "1 topic left out that only the reproduced run has: '9'" in found.notes[1]
 
 
@@ -149,7 +149,7 @@ def test_lists_of_different_length_are_compared():
 
 
 def test_half_an_effect_is_told():
-    with pytest.raises(CranfieldError, match="give that of the original and that of the reproduced"):
+    with pytest.raises(CranfieldError, match="effects need the baselines of both"):
         reproduce(ADVANCED, ADVANCED_AGAIN, BASELINE)
     with pytest.raises(CranfieldError, match="not a finite number"):
         reproduce({"1": math.nan}, {"1": 0.5})

@@ -91,7 +91,7 @@ def test_identical_systems_never_swap_and_agree():
 def test_what_cannot_be_halved_is_told():
     with pytest.raises(CranfieldError, match="at least 2 topics"):
         halves([[0.1, 0.2]])
-    with pytest.raises(CranfieldError, match="expected from 1 to 4"):
+    with pytest.raises(CranfieldError, match="expected 1 to 4"):
         halves(X3, size=5)
     with pytest.raises(CranfieldError, match="0 trials"):
         halves(X3, trials=0)
@@ -174,7 +174,7 @@ def test_measures_may_be_tables_or_named_means():
     assert (named.tau == found.tau).all() and named.note == ""
     with pytest.raises(CranfieldError, match="at least one measure"):
         measure_correlation({})
-    with pytest.raises(CranfieldError, match="one: expected a mean a system"):
+    with pytest.raises(CranfieldError, match="one: expected a mean per system"):
         measure_correlation({"one": np.zeros((2, 2, 2))})
 
 

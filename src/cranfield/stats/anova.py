@@ -12,17 +12,19 @@ from cranfield.base import Record, pluralize
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 
-TOLERANCE = 1e-12  # what is smaller than this, for scores up to 1, is rounding
+TOLERANCE = 1e-12  # smaller differences, for scores up to 1, are rounding errors
 
 
 def as_table(table: Any, topics: int = 1, systems: int = 2) -> Floats:
-    """A table of scores, a row a topic and a column a system, with no score missing; a clear error otherwise."""
+    """A complete table of scores, with a row per topic and a column per system; a clear error otherwise."""
     try:
         scores = np.asarray(table, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise CranfieldError(f"expected a table of numbers, topics × systems: {error}.") from None
     if scores.ndim != 2:
-        raise CranfieldError(f"expected a table with a row a topic and a column a system, found {scores.ndim} axes.")
+        raise CranfieldError(
+            f"expected a table with a row per topic and a column per system, found {scores.ndim} axes."
+        )
     if scores.shape[1] < systems:
         raise CranfieldError(f"expected at least {pluralize(systems, 'system')}, found {scores.shape[1]}.")
     if scores.shape[0] < topics:
@@ -32,30 +34,30 @@ def as_table(table: Any, topics: int = 1, systems: int = 2) -> Floats:
         row, column = wrong[0].tolist()
         raise CranfieldError(
             f"the score in row {row}, column {column} (counted from 0) is {scores[row, column]}: expected one for "
-            "every topic and system; leave the topic out for all systems, or count it as 0."
+            "every topic and system; leave the topic out for all systems, or score it 0."
         )
     return scores
 
 
 def rounding(table: Floats) -> float:
-    """How far apart two means of these scores may be and still be the same number."""
+    """The largest difference between two means of these scores that may be a rounding error."""
     return TOLERANCE * max(1.0, float(np.abs(table).max(initial=0.0)))
 
 
 class Residual(Record):
-    """What topics and systems leave unexplained: V_E of Sakai, with its degrees of freedom (m − 1)(n − 1)."""
+    """The variance that topics and systems do not explain: Sakai's V_E, with (m − 1)(n − 1) degrees of freedom."""
 
-    variance: float | None  # None for one topic, which leaves nothing to estimate it from
+    variance: float | None  # None for one topic, from which it cannot be estimated
     df: int
 
     @property
     def deviation(self) -> float | None:
-        """Its root; None where it is 0 or unknown, so that nothing can be measured by it."""
+        """Its square root; None where it is 0 or unknown."""
         return math.sqrt(self.variance) if self.variance else None
 
 
 def residual(table: Any) -> Residual:
-    """The residual variance V_E of a table, topics × systems; exactly 0 where it is but rounding.
+    """The residual variance V_E of a table, topics × systems; exactly 0 if it is only rounding.
 
     >>> round(residual([[0.1, 0.2, 0.45], [0.3, 0.25, 0.5], [0.55, 0.6, 0.75], [0.2, 0.4, 0.35]]).variance, 10)
     0.0063888889
@@ -71,10 +73,10 @@ Source = Literal["system", "topic", "residual", "total"]
 
 
 class AnovaRow(Record):
-    """A line of the table: where variance comes from, and how much.
+    """A row of the table: a source of variance, and how much it contributes.
 
-    `F` and `p` are None for the residual and the total, and `F` where there is no residual to divide by: then `p` is
-    the chance that all topics (or systems) agree as they do if each were shuffled; 1 for a single one.
+    `F` and `p` are None for the residual and the total. Without residual variance `F` is None and `p` is the chance
+    that all topics (or systems) agree as they do if each is shuffled; 1 for a single one.
     """
 
     source: Source
@@ -88,7 +90,7 @@ class AnovaRow(Record):
 
 
 class Components(Record):
-    """The variance of systems, of topics and of what is left, for one score."""
+    """The variance components of a single score: system, topic, residual."""
 
     system: float
     topic: float
@@ -106,7 +108,7 @@ class Components(Record):
 
 
 class Anova(Record):
-    """A two-way analysis of variance without replication, as `two_way_anova` gives it."""
+    """A two-way analysis of variance without replication, the result of `two_way_anova`."""
 
     systems: int
     n: int
@@ -124,14 +126,14 @@ class Anova(Record):
         return next(row for row in self.rows if row.source == source)
 
     def reliability(self, topics: int) -> float:
-        """Eρ² of generalizability theory: how well as many topics would tell which system is better.
+        """Eρ² of generalizability theory: how well this many topics would rank systems.
 
         Bodoff & Li, Test theory for evaluating reliability of IR test collections, IP&M 44, 2008.
         """
         return _ratio(self.components.system, self.components.residual / topics)
 
     def dependability(self, topics: int) -> float:
-        """Φ of generalizability theory: how well as many topics would tell a system's own mean."""
+        """Φ of generalizability theory: how well this many topics would estimate the mean of a system."""
         noise = self.components.topic + self.components.residual
         return _ratio(self.components.system, noise / topics)
 
@@ -139,8 +141,8 @@ class Anova(Record):
 def two_way_anova(table: Any) -> Anova:
     """How much of the variance of scores is due to systems, to topics, and to neither.
 
-    A score is a mean plus an effect of the system and one of the topic plus a residual, which also holds whatever
-    a system does better on some topics than on others.
+    A score is a mean plus an effect of the system, an effect of the topic and a residual, which includes the
+    interaction of system and topic.
 
     >>> anova = two_way_anova([[0.1, 0.2, 0.45], [0.3, 0.25, 0.5], [0.55, 0.6, 0.75], [0.2, 0.4, 0.35]])
     >>> round(anova.row("system").F, 4), round(anova.row("system").p, 4)
@@ -163,7 +165,7 @@ def two_way_anova(table: Any) -> Anova:
 
 
 class _Effects:
-    """What each system and each topic adds to the mean, and what is left of each score."""
+    """The effects of systems and topics on the mean, and the residual of each score."""
 
     def __init__(self, scores: Floats) -> None:
         mean = scores.mean()
@@ -173,11 +175,11 @@ class _Effects:
         self.rest: Floats = scores - mean - self.topic[:, None] - self.system
 
     def squares(self, effects: Floats, times: int) -> float:
-        """The sum of squares of effects that occur so many times, 0 where all are but rounding."""
+        """The sum of squares of effects that each occur this many times; 0 if all are only rounding."""
         return times * float(np.square(effects).sum()) if np.abs(effects).max(initial=0.0) > self.slack else 0.0
 
     def chance_of_agreement(self, effects: Floats, times: int) -> float:
-        """How likely it is to see effects in the same order so many times, each order being as likely."""
+        """The chance of seeing effects in the same order this many times if all orders are equally likely."""
         _, alike = np.unique(np.round(effects / self.slack), return_counts=True)
         orders = math.lgamma(len(effects) + 1) - math.fsum(math.lgamma(count + 1) for count in alike.tolist())
         return math.exp((1 - times) * orders)
@@ -189,7 +191,7 @@ def _factor(source: Source, given: Floats, times: int, effects: _Effects, left: 
     squares, df, error = effects.squares(given, times), len(given) - 1, left.variance or 0.0
     mean_square = squares / df if df else None
     ratio = mean_square / error if error and mean_square is not None else None
-    # without a residual nothing is left to chance but the order in which effects are found
+    # without a residual, only the order of effects can be due to chance
     p = effects.chance_of_agreement(given, times) if ratio is None else float(fdtrc(df, left.df, ratio))
     explained = squares + error * left.df
     return AnovaRow(
@@ -215,9 +217,9 @@ def _notes(raw: dict[str, float], left: Residual) -> Iterator[str]:
         if value < 0:
             yield f"the estimated variance of {source}s is negative ({value:.3g}) and shown as 0."
     if left.variance is None:
-        yield "one topic leaves no residual: nothing can be tested."
+        yield "a single topic has no residual: nothing can be tested."
     elif left.variance == 0:
-        yield "there is no residual variance, so no F: p is the chance that all agree if each were shuffled."
+        yield "there is no residual variance, hence no F: p is the chance that all agree if each is shuffled."
 
 
 def _ratio(signal: float, noise: float) -> float:

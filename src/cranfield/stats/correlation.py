@@ -1,4 +1,4 @@
-"""How alike two rankings are: rank-biased overlap, Kendall's tau, AP correlation, overlap."""
+"""Similarity of two rankings: rank-biased overlap, Kendall's tau, AP correlation, overlap."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ItemScores = Sequence[float] | Floats | Mapping[Any, float]
 
 
 class RBOResult(Record):
-    """Rank-biased overlap: what is certain (min), the point estimate (ext), and how far it could be off (res)."""
+    """Rank-biased overlap: lower bound (min), extrapolated estimate (ext) and residual (res)."""
 
     min: float
     ext: float
@@ -25,16 +25,16 @@ class RBOResult(Record):
 
     @property
     def max(self) -> float:
-        """The value if all that is unseen agreed."""
+        """The value if everything unseen agreed."""
         return self.min + self.res
 
 
 def rbo(a: Iterable[Any], b: Iterable[Any], p: float = 0.9, ties: Variant = "a") -> RBOResult:
     """Rank-biased overlap of two rankings, best first; an item that is a list, tuple or set holds tied items.
 
-    A user who looks at depth d goes on to d + 1 with chance p. What the rankings do not show leaves a residual.
+    A user at depth d continues to d + 1 with probability p. The unseen part of the rankings leaves a residual.
     Ties: `w`, tied items share a rank; `a`, their order is unknown, so the mean over the orders (`ext` only if the
-    rankings are equally long); `b`, the same scaled so that a ranking fully agrees with itself.
+    rankings have the same length); `b`, the same scaled so that a ranking agrees fully with itself.
 
     >>> round(rbo("abcde", "bacef").ext, 6)
     0.750555
@@ -65,11 +65,11 @@ def kendall_tau(x: ItemScores, y: ItemScores, variant: Literal["a", "b"] = "b") 
 
 
 def tau_ap(truth: ItemScores, estimate: ItemScores, variant: Literal["a", "b"] = "a") -> float:
-    """AP correlation: Kendall's tau that minds errors at the top more; NaN where it is undefined.
+    """AP correlation: Kendall's tau with more weight on errors at the top; NaN where it is undefined.
 
-    Takes scores item by item, or two {item: score}. Variant a is the mean over all orders of what is tied in the
-    estimate and needs a truth without ties; without any it is the tau_AP of Yilmaz, Aslam & Robertson, which is not
-    symmetric. Variant b takes ties anywhere and is symmetric.
+    Takes scores item by item, or two {item: score}. Variant a is the mean over all orders of tied items in the
+    estimate and needs a truth without ties; without ties it is the tau_AP of Yilmaz, Aslam & Robertson, which is not
+    symmetric. Variant b allows ties anywhere and is symmetric.
 
     >>> tau_ap([4, 3, 2, 1], [3, 4, 2, 1])
     0.3333333333333333
@@ -77,15 +77,15 @@ def tau_ap(truth: ItemScores, estimate: ItemScores, variant: Literal["a", "b"] =
     _require_variant(variant)
     x, y = align_scores(truth, estimate)
     if variant == "a" and len(np.unique(x)) < len(x):
-        raise CranfieldError("the truth has ties, which tau_AP,a cannot take: use variant='b'.")
+        raise CranfieldError("the truth has ties, which tau_AP,a does not allow: use variant='b'.")
     terms = tau_ap_terms(x, y, variant)
     return math.nan if terms is None else math.fsum(terms)
 
 
 def overlap(a: Iterable[Any], b: Iterable[Any], k: int | None = None) -> float:
-    """The share of the first k items that two rankings have in common, whatever their order.
+    """The share of the first k items that two rankings have in common, regardless of their order.
 
-    If both are shorter than k, the longer one is all there is. Tied items count by the chance to be among the k.
+    If both are shorter than k, k is the length of the longer one. Tied items count by their chance to be in the top k.
 
     >>> overlap("abc", "bad", 2), overlap("abc", "bad", 3)
     (1.0, 0.6666666666666666)

@@ -1,4 +1,4 @@
-"""What assessors' judgments say of the assessors: grades that are likely and error rates, by Dawid & Skene's model."""
+"""Dawid & Skene's model of assessors: likely grades and error rates, estimated from judgments."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from cranfield.errors import CranfieldError
 from cranfield.stats.agreement import NO_GRADE, Ratings
 
 ITERATIONS = 100
-LEAST_GAIN = 1e-8  # of log-likelihood, a judgment: with less, nothing changes any more
-_LEAST = 1e-10  # chance of a grade that an assessor never gave, so that it is improbable and not impossible
+LEAST_GAIN = 1e-8  # of log-likelihood per judgment: with less, the estimate has converged
+_LEAST = 1e-10  # probability of a grade that an assessor never gave: improbable, not impossible
 
 
 class DawidSkene(Record, eq=False):
-    """Chances of every grade for every item, and how each assessor errs."""
+    """The probability of every grade for every item, and the error rates of each assessor."""
 
     posterior: Floats  # items × grades
     prior: Floats  # how frequent each grade is
@@ -31,7 +31,7 @@ class DawidSkene(Record, eq=False):
 
     @property
     def accuracy(self) -> Floats:
-        """How often each assessor is right by this model, over the grades as frequent as they are."""
+        """How often each assessor is right according to the model, averaged over grades by frequency."""
         right: Floats = np.einsum("k,wkk->w", self.prior, self.errors)
         return right
 
@@ -39,9 +39,9 @@ class DawidSkene(Record, eq=False):
 def dawid_skene(ratings: Ratings, iterations: int | None = None) -> DawidSkene:
     """Estimate true grades and assessors' error rates together, by expectation maximisation.
 
-    Each assessor is taken to err independently of the others, at rates that depend on the true grade alone (Dawid &
-    Skene, Applied Statistics 28, 1979). It starts from the shares of votes, and stops when the log-likelihood gains
-    less than 1e-8 a judgment, at most after 100 iterations, or after as many as are asked for.
+    Assessors are assumed to err independently, at rates that depend only on the true grade (Dawid & Skene, Applied
+    Statistics 28, 1979). The estimate starts from the shares of votes and stops when the log-likelihood gains less
+    than 1e-8 per judgment, at most after 100 iterations, or after a given number of iterations.
 
     >>> from cranfield.stats.agreement import as_ratings
     >>> found = dawid_skene(as_ratings([[1, 1, 0], [0, 0, 1], [1, 1, 0], [0, 0, 0], [1, 1, 0]]))
@@ -51,8 +51,8 @@ def dawid_skene(ratings: Ratings, iterations: int | None = None) -> DawidSkene:
     if iterations is not None and iterations < 0:
         raise CranfieldError(f"iterations={iterations} is out of range: expected a number from 0.")
     if not len(ratings.codes) or (ratings.judged == 0).any():
-        raise CranfieldError("an item without a judgment: there is nothing to estimate its grade from.")
-    # items with the same judgments have the same chances
+        raise CranfieldError("an item has no judgment: its grade cannot be estimated.")
+    # items with the same judgments have the same probabilities
     codes, place, number = np.unique(ratings.codes, axis=0, return_inverse=True, return_counts=True)
     times = number.astype(np.float64)
     given = np.eye(ratings.grades + 1)[codes][:, :, :-1]  # patterns × assessors × grades; nothing where missing
@@ -75,7 +75,7 @@ def dawid_skene(ratings: Ratings, iterations: int | None = None) -> DawidSkene:
 
 
 def _rates(posterior: Floats, given: Floats, times: Floats) -> tuple[Floats, Floats]:
-    """How frequent grades are and how assessors err, if these are the chances of the grades."""
+    """Frequencies of grades and error rates of assessors, given the probabilities of the grades."""
     weighted = posterior * times[:, None]
     prior = weighted.sum(axis=0) / times.sum()
     errors = np.maximum(np.einsum("pk,pwl->wkl", weighted, given), _LEAST)
@@ -83,7 +83,7 @@ def _rates(posterior: Floats, given: Floats, times: Floats) -> tuple[Floats, Flo
 
 
 def _chances(prior: Floats, errors: Floats, given: Floats, times: Floats) -> tuple[float, Floats]:
-    """The log-likelihood of what was given, and the chances of the grades."""
+    """The log-likelihood of the judgments, and the probabilities of the grades."""
     logs = np.log(np.maximum(prior, 1e-300)) + np.einsum("pwl,wkl->pk", given, np.log(errors))
     top = logs.max(axis=1, keepdims=True)
     chances = np.exp(logs - top)

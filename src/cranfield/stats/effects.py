@@ -1,4 +1,4 @@
-"""How large a difference is: in units of the measure first, then of its spread, by topics won, and relative."""
+"""Effect sizes: the difference in units of the measure, standardised, by topics won, and relative."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from cranfield.stats.power import noncentral_t, root, root_gamma_ratio
 
 
 class Effect(Record):
-    """How much better a is than b; None for what the scores do not define, such as a ratio to a spread of 0."""
+    """How much better a is than b; None where undefined, such as a ratio to a spread of 0."""
 
     n: int
     mean_a: float
@@ -28,8 +28,8 @@ class Effect(Record):
     d_z: float | None  # difference / sd
     d_z_low: float | None  # its interval, from the noncentral t distribution
     d_z_high: float | None
-    hedges_g: float | None  # d_z without its bias in small samples, by the gamma function
-    hedges_g_approximate: float | None  # the same by 1 − 3 / (4 (n − 1) − 1)
+    hedges_g: float | None  # d_z corrected for its bias in small samples, with the gamma function
+    hedges_g_approximate: float | None  # the same with 1 − 3 / (4 (n − 1) − 1)
     glass_delta: float | None  # difference / sd of b's scores
     d_av: float | None  # difference / root mean square of both sds
     superiority: float  # the chance that a is better on a topic, ties counting half
@@ -43,7 +43,7 @@ class Effect(Record):
 
 
 def effect(a: Values, b: Values, tolerance: float = 0.0, level: float = 0.95) -> Effect:
-    """How much better a is than b, topic by topic, in every unit that is asked for.
+    """Compute how much better a is than b, topic by topic, in all common units.
 
     >>> found = effect([0.30, 0.50, 0.90], [0.20, 0.45, 0.50])
     >>> round(found.difference, 4), round(found.d_z, 4), round(found.hedges_g, 4)
@@ -86,7 +86,7 @@ def effect(a: Values, b: Values, tolerance: float = 0.0, level: float = 0.95) ->
 
 
 def correction(df: int) -> float | None:
-    """Hedges' J, by which a standardised difference is too large on average; None below two degrees of freedom.
+    """Hedges' J, which corrects the bias of a standardised difference; None below two degrees of freedom.
 
     >>> round(correction(2), 4), round(correction(49), 4)
     (0.5642, 0.9846)
@@ -104,7 +104,7 @@ def approximate_correction(df: int) -> float | None:
 
 
 def d_z_interval(d_z: float, n: int, level: float = 0.95) -> tuple[float, float]:
-    """The effect sizes under which a d_z like this one on n ≥ 2 topics is not too far out.
+    """The confidence interval of an effect size d_z on n ≥ 2 topics.
 
     >>> low, high = d_z_interval(0.3, n=50)
     >>> round(low, 4), round(high, 4)
@@ -113,14 +113,14 @@ def d_z_interval(d_z: float, n: int, level: float = 0.95) -> tuple[float, float]
     if n < 2:
         raise CranfieldError(f"n={n} is out of range: an interval needs at least 2 topics.")
     t, df, outside = d_z * math.sqrt(n), n - 1, (1 - level) / 2
-    reach = 10 * (4 + abs(t))  # more than ten times as large or small is U with no chance to speak of
+    reach = 10 * (4 + abs(t))  # U is hardly ever more than ten times as large or small
     low = root(lambda shift: _probit(noncentral_t(-t, df, -shift)) - _probit(outside), -reach, reach)
     high = root(lambda shift: _probit(outside) - _probit(noncentral_t(t, df, shift)), -reach, reach)
     return low / math.sqrt(n), high / math.sqrt(n)
 
 
 def _probit(p: float) -> float:
-    """Normal quantiles make a tail nearly linear in the shift, so that few steps lead to it."""
+    """Normal quantiles make a tail nearly linear in the shift, so the root is found in few steps."""
     from scipy.special import ndtri
 
     return min(max(float(ndtri(p)), -9.0), 9.0)
@@ -133,7 +133,7 @@ def _d_z_ends(pairs: PairedScores, d_z: float | None, level: float) -> tuple[flo
 
 
 def _standardised(pairs: PairedScores, spread: float) -> float | None:
-    """The difference in units of a spread: 0 for identical systems, whatever the spread."""
+    """The difference divided by a spread: 0 for identical systems, whatever the spread."""
     if pairs.identical:
         return 0.0
     return pairs.mean / spread if spread else None
@@ -153,7 +153,7 @@ def _note(pairs: PairedScores) -> str:
     if pairs.identical:
         return IDENTICAL
     if pairs.n == 1:
-        return "One topic has no spread, and so no standardised difference."
+        return "One topic has no spread, hence no standardised difference."
     if not pairs.sd:
-        return "All differences are the same: in units of their spread, which is 0, they would be infinite."
+        return "All differences are the same: divided by their spread, which is 0, they would be infinite."
     return ""

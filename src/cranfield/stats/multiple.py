@@ -1,6 +1,6 @@
-"""More than two systems: corrections of p-values, MaxT against a baseline, Tukey's tests of all pairs.
+"""Several comparisons: corrections of p-values, MaxT against a baseline, Tukey's tests of all pairs.
 
-A table has a row a topic and a column a system, with no score missing.
+A table has a row per topic and a column per system, with no score missing.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from cranfield.stats.anova import TOLERANCE, Residual, as_table, residual, round
 from cranfield.stats.studentised import range_ppf, range_sf
 
 RESAMPLES = 10_000
-DRAWS = 5_000_000_000  # scores drawn for one test at most: a minute's work
-LEAST_RESAMPLES = 1_000  # and never fewer permutations than this for that reason
-# both of Tukey's tests, on the 12 runs of TREC DL 2019 with their means made equal: 6 to 10 false claims in 100, not 5
+DRAWS = 5_000_000_000  # the most scores drawn for one test: about a minute
+LEAST_RESAMPLES = 1_000  # but never fewer permutations than this
+# with the 12 runs of TREC DL 2019, shifted to equal means, both of Tukey's tests make 6 to 10 false claims in 100
 _INTERCHANGEABLE = (
-    "takes the systems as interchangeable: where some are much more alike, or vary more, than others, a false claim is "
-    "somewhat likelier than α"
+    "assumes that systems are interchangeable: if some are much more alike, or vary more, than others, false claims "
+    "are somewhat more frequent than α"
 )
-_CELLS = 1 << 21  # numbers held at once
-_BLOCK = 10_000  # resamples that share a stream of random numbers, where what they give is looked up
+_CELLS = 1 << 21  # numbers in memory at a time
+_BLOCK = 10_000  # resamples that share a stream of random numbers, where sums are looked up
 _SIGNS = 1.0 - 2.0 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little")
-_ORDERS = 5_040  # more orders of the systems than this (7!) are shuffled, not looked up
+_ORDERS = 5_040  # up to this many orders of the systems (7!) are looked up, more are shuffled
 
 
 def adjust(pvalues: Sequence[float] | Floats, method: str = "holm") -> Floats:
-    """P-values of several comparisons, corrected for their number; in the order given.
+    """Correct the p-values of several comparisons for their number; in the same order.
 
     holm (the default), bonferroni, hochberg, hommel, sidak and holm-sidak bound the chance of any false claim; bh and
     by the expected share of false claims among those made. A NaN is no comparison: it stays NaN and is not counted.
@@ -50,21 +50,21 @@ def adjust(pvalues: Sequence[float] | Floats, method: str = "holm") -> Floats:
         raise CranfieldError(f"expected a list of p-values, found {given.ndim} axes.")
     there = ~np.isnan(given)
     if ((given[there] < 0) | (given[there] > 1)).any():
-        raise CranfieldError("a p-value is not between 0 and 1.")
+        raise CranfieldError("expected p-values between 0 and 1.")
     adjusted = given.copy()
     adjusted[there] = _correct_sorted(given[there], correct)
     return adjusted
 
 
 def _correct_sorted(p: Floats, correct: Callable[[Floats], Floats]) -> Floats:
-    """Sort, correct, and put back; no corrected value is above 1, none below the one it was made of."""
+    """Sort, correct, and restore the order; corrected values are at most 1 and not below the uncorrected ones."""
     order = np.argsort(p, kind="stable")
     corrected = np.empty_like(p)
     corrected[order] = np.clip(correct(p[order]), p[order], 1.0) if len(p) else p
     return corrected
 
 
-def _counting(p: Floats) -> Floats:
+def _ranks(p: Floats) -> Floats:
     return np.arange(1.0, len(p) + 1)
 
 
@@ -73,17 +73,17 @@ def _bonferroni(p: Floats) -> Floats:
 
 
 def _holm(p: Floats) -> Floats:
-    return np.maximum.accumulate(p * _counting(p)[::-1])
+    return np.maximum.accumulate(p * _ranks(p)[::-1])
 
 
 def _hochberg(p: Floats) -> Floats:
-    return _lowest_above(p * _counting(p)[::-1])
+    return _lowest_above(p * _ranks(p)[::-1])
 
 
 def _hommel(p: Floats) -> Floats:
     """Closed testing with Simes' test (Hommel 1988), by the algorithm of Wright, Biometrics 48, 1992."""
     n = len(p)
-    adjusted = np.full(n, np.min(n * p / _counting(p)))
+    adjusted = np.full(n, np.min(n * p / _ranks(p)))
     for size in range(n - 1, 1, -1):
         few, many = p[: n - size + 1], p[n - size + 1 :]
         least = np.min(size * many / np.arange(2, size + 1))
@@ -97,24 +97,24 @@ def _sidak(p: Floats) -> Floats:
 
 
 def _holm_sidak(p: Floats) -> Floats:
-    return np.maximum.accumulate(_any_of(p, _counting(p)[::-1]))
+    return np.maximum.accumulate(_any_of(p, _ranks(p)[::-1]))
 
 
 def _benjamini_hochberg(p: Floats) -> Floats:
-    return _lowest_above(p * len(p) / _counting(p))
+    return _lowest_above(p * len(p) / _ranks(p))
 
 
 def _benjamini_yekutieli(p: Floats) -> Floats:
-    return _benjamini_hochberg(p) * float(np.sum(1 / _counting(p)))
+    return _benjamini_hochberg(p) * float(np.sum(1 / _ranks(p)))
 
 
 def _lowest_above(p: Floats) -> Floats:
-    """For each value the lowest from it on."""
+    """For each value, the lowest of it and those after it."""
     return np.minimum.accumulate(p[::-1])[::-1]
 
 
 def _any_of(p: Floats, number: Floats) -> Floats:
-    """The chance that any of some independent tests comes out as low as p."""
+    """The chance that any of several independent tests has a p-value as low as p."""
     with np.errstate(divide="ignore"):
         chances: Floats = -np.expm1(number * np.log1p(-p))
     return chances
@@ -145,10 +145,10 @@ PVALUE_CORRECTIONS = tuple(name for name, one in CORRECTIONS.items() if one.corr
 def max_t(table: Any, baseline: int, resamples: int = RESAMPLES, seed: int = 1) -> Floats:
     """P-values of every other system against a baseline, corrected together: step-down MaxT of Westfall and Young.
 
-    The differences of a topic change their sign together, so that what the systems have in common counts, which Holm
-    must ignore. All 2ⁿ changes of sign are tried if they are no more than `resamples`; otherwise p = (1 + as
-    extreme)/(1 + resamples). The statistic is |t|, its deviation found again after each change. In the order of the
-    columns, the baseline left out.
+    The differences of a topic change their sign together, which takes into account what the systems have in common;
+    Holm has to ignore it. All 2ⁿ sign changes are tried if there are at most `resamples`; otherwise p = (1 + as
+    extreme)/(1 + resamples). The statistic is |t|, with its standard error recomputed after each change. The result is
+    in the order of the columns, without the baseline.
     """
     scores = as_table(table)
     _require_column(baseline, scores.shape[1])
@@ -170,15 +170,15 @@ def max_t(table: Any, baseline: int, resamples: int = RESAMPLES, seed: int = 1) 
 def _unit_columns(differences: Floats) -> Floats:
     """Columns of length 1, or 0: |sum| then orders as |t| does.
 
-    Changing signs leaves Σd² as it is, and t² = (n − 1) z²/(n − z²) grows with z² = (Σd)²/Σd²; with z neither equal
-    differences (t infinite) nor none (t undefined) are special.
+    Changing signs does not change Σd², and t² = (n − 1) z²/(n − z²) grows with z² = (Σd)²/Σd²; with z, neither equal
+    differences (t infinite) nor zero differences (t undefined) are special.
     """
     length = np.sqrt(np.square(differences).sum(axis=0))
     return differences / np.where(length > 0, length, 1.0)
 
 
 def _flipped_sums(columns: Floats, resamples: int, seed: int) -> Iterator[Floats]:
-    """The sums of columns after signs change: for every set of topics if there are few, else for random ones.
+    """The sums of columns after sign changes: for every set of topics if there are few, else for random sets.
 
     Eight topics have 256 sums, which are looked up.
     """
@@ -197,12 +197,12 @@ def _flipped_sums(columns: Floats, resamples: int, seed: int) -> Iterator[Floats
 
 
 def _all_are_few(n: int, resamples: int) -> bool:
-    """Whether all 2ⁿ changes of sign are no more than `resamples`."""
+    """Whether there are at most `resamples` sign changes, 2ⁿ."""
     return n < resamples.bit_length()
 
 
 def _chances(as_extreme: Ints, n: int, resamples: int) -> Floats:
-    """The share of changes of sign as extreme as none, which is one of all, but not of those drawn at random."""
+    """The share of sign changes as extreme as the data, which are one of all changes, but not of those drawn."""
     exact = _all_are_few(n, resamples)
     chances: Floats = as_extreme / 2**n if exact else (1.0 + as_extreme) / (1 + resamples)
     return chances
@@ -220,12 +220,12 @@ class AllPairs(Record, eq=False):
     means: Floats
     differences: Floats
     pvalues: Floats  # symmetric, 1 on the diagonal
-    low: Floats | None  # of intervals that hold for all pairs together; None where there can be none
+    low: Floats | None  # of simultaneous intervals; None where there are none
     high: Floats | None
     effect: Floats | None  # ES_E: differences in residual deviations √V_E; None where there is no residual variance
     level: float
     details: Mapping[str, Any]  # what the method did: resamples, seed, exact, V_E, df, critical
-    note: str  # what to know when reading it
+    note: str  # what a reader must know
 
     def significant(self, alpha: float = 0.05) -> Bools:
         """Which pairs differ: p ≤ alpha."""
@@ -243,11 +243,11 @@ def randomised_tukey(
 ) -> AllPairs:
     """All pairs of systems by the randomised Tukey HSD test (Carterette, TOIS 30, 2012).
 
-    The scores of each topic are dealt out to the systems anew; p is the chance that the largest difference between
-    any two means is then at least the one observed. All orders are tried if they are no more than `resamples`;
-    otherwise p = (1 + as extreme)/(1 + resamples). No more than `draws` scores are dealt (a minute's work) as long as
-    that leaves 1,000 resamples; `details` and `note` say so where it matters. Intervals are the difference ± the
-    quantile of the largest difference by chance.
+    The scores of each topic are permuted among the systems; p is the chance that the largest difference between any
+    two means is then at least the observed one. All permutations are tried if there are at most `resamples`;
+    otherwise p = (1 + as extreme)/(1 + resamples). At most `draws` scores are permuted (about a minute) as long as
+    that leaves 1,000 resamples; `details` and `note` say if it applies. Intervals are the difference ± the quantile of
+    the largest difference under permutation.
 
     >>> pairs = randomised_tukey([[0.1, 0.2, 0.45], [0.3, 0.25, 0.5], [0.55, 0.6, 0.75], [0.2, 0.4, 0.35]])
     >>> pairs.pvalues[0].round(6).tolist()
@@ -292,7 +292,7 @@ def randomised_tukey(
 def two_way_tukey(table: Any, level: float = 0.95) -> AllPairs:
     """All pairs of systems by Tukey's HSD test with topics as blocks: the parametric twin of the randomised one.
 
-    The error is the residual of the two-way analysis of variance, so that hard and easy topics do not count as noise.
+    The error is the residual of the two-way analysis of variance: hard and easy topics do not count as noise.
 
     >>> pairs = two_way_tukey([[0.1, 0.2, 0.45], [0.3, 0.25, 0.5], [0.55, 0.6, 0.75], [0.2, 0.4, 0.35]])
     >>> pairs.pvalues[0].round(6).tolist()
@@ -331,7 +331,7 @@ def two_way_tukey(table: Any, level: float = 0.95) -> AllPairs:
 def _tukey_pvalues(scores: Floats, differences: Floats, left: Residual) -> Floats:
     n, m = scores.shape
     if left.deviation is None:
-        # there is nothing to measure differences by; how they could be dealt still tells
+        # there is no error to compare differences with; permutations still work
         return randomised_tukey(scores).pvalues
     pvalues = np.ones_like(differences)
     i, j = np.triu_indices(m, 1)
@@ -341,7 +341,7 @@ def _tukey_pvalues(scores: Floats, differences: Floats, left: Residual) -> Float
 
 def _two_way_note(variance: float | None, differences: Floats) -> str:
     if variance is None:
-        return "one topic leaves no residual to compare differences with: every p is 1, and there are no intervals."
+        return "a single topic has no residual to compare differences with: every p is 1, and there are no intervals."
     if variance == 0 and not differences.any():
         return "the systems are identical, without any variance between them: every p is 1, and there are no intervals."
     if variance == 0:
@@ -349,11 +349,11 @@ def _two_way_note(variance: float | None, differences: Floats) -> str:
             "the systems differ by the same amount on every topic, without residual variance: p is the randomised one "
             f"(at most {RESAMPLES:,} resamples, seed 1), and there are no intervals."
         )
-    return f"takes residuals as near enough to normal, which the randomised test does not; {_INTERCHANGEABLE}."
+    return f"assumes nearly normal residuals, which the randomised test does not; {_INTERCHANGEABLE}."
 
 
 def _differences(scores: Floats) -> tuple[Floats, Floats]:
-    """Means and their differences, 0 where they are but rounding."""
+    """Means and their differences, 0 where they are only rounding."""
     means = np.array([math.fsum(column) / len(scores) for column in scores.T.tolist()])
     differences = means[:, None] - means
     return means, np.where(np.abs(differences) <= rounding(scores), 0.0, differences)
@@ -365,32 +365,32 @@ def _with_unit_diagonal(pvalues: Floats) -> Floats:
 
 
 class _Ranges(Record, eq=False):
-    """The largest difference between two means after each deal, in ascending order; of all deals if exact."""
+    """The largest difference between two means after each permutation, in ascending order; of all if exact."""
 
     values: Floats
     exact: bool
 
     def chance(self, as_extreme: Any) -> Floats:
-        plus = 0.0 if self.exact else 1.0  # what was observed is one of all deals, but none of those drawn
+        plus = 0.0 if self.exact else 1.0  # the data are one of all permutations, but none of those drawn
         chances: Floats = (as_extreme + plus) / (len(self.values) + plus)
         return chances
 
     def critical(self, level: float) -> float | None:
-        """The largest difference that is not significant at 1 − level; None if too few deals can tell."""
+        """The largest difference that is not significant at 1 − level; None with too few permutations."""
         plus = 0 if self.exact else 1
         as_extreme = math.floor((1 - level) * (len(self.values) + plus) + 1e-9) - plus
         return float(self.values[len(self.values) - 1 - as_extreme]) if as_extreme + plus >= 1 else None
 
 
 def _varied(scores: Floats) -> Floats:
-    """The topics on which systems differ, each score less their mean; the others are the same however dealt."""
+    """The topics on which systems differ, minus their mean; permuting the others changes nothing."""
     centred = scores - scores.mean(axis=1, keepdims=True)
     rows: Floats = centred[np.ptp(scores, axis=1) > rounding(scores)]
     return rows
 
 
 def _permuted_ranges(rows: Floats, n: int, resamples: int, seed: int) -> _Ranges:
-    """The ranges of the means over n topics, of which these rows are the ones that matter."""
+    """The ranges of the means over n topics; only these rows vary."""
     m = rows.shape[1]
     exact = len(rows) * math.lgamma(m + 1) <= math.log(resamples) + 1e-9
     if exact:
@@ -412,7 +412,7 @@ def _all_sums(rows: Floats) -> Floats:
 
 
 def _looked_up_sums(rows: Floats, resamples: int, seed: int) -> Iterator[Floats]:
-    """The sums of columns after shuffling each row: for few systems an order is drawn at once, and looked up."""
+    """The sums of columns after shuffling each row; for few systems whole orders are drawn and looked up."""
     orders = _orders(rows.shape[1])
     for first in range(0, resamples, _BLOCK):
         rng = np.random.default_rng([seed, first])
@@ -429,46 +429,44 @@ def _orders(m: int) -> Ints:
 
 
 def _shuffled_sums(rows: Floats, resamples: int, seed: int) -> Iterator[Floats]:
-    """The sums of columns after shuffling each row. Rows are shuffled one after the other, whatever is held at once."""
+    """The sums of columns after shuffling each row; the result does not depend on how many are in memory at a time."""
     n, m = rows.shape
     rng = np.random.default_rng(seed)
     at_once = max(1, _CELLS // (n * m))
     if at_once > 1:
         for first in range(0, resamples, at_once):
-            dealt = np.tile(rows, (min(at_once, resamples - first), 1))
-            yield rng.permuted(dealt, axis=1, out=dealt).reshape(-1, n, m).sum(axis=1)
+            shuffled = np.tile(rows, (min(at_once, resamples - first), 1))
+            yield rng.permuted(shuffled, axis=1, out=shuffled).reshape(-1, n, m).sum(axis=1)
         return
     part = max(1, _CELLS // m)
     for _ in range(resamples):
         parts = (rng.permuted(rows[start : start + part], axis=1) for start in range(0, n, part))
-        yield sum((dealt.sum(axis=0) for dealt in parts), np.zeros(m))[None, :]
+        yield sum((shuffled.sum(axis=0) for shuffled in parts), np.zeros(m))[None, :]
 
 
 def _randomised_note(rows: Floats, ranges: _Ranges, asked: int, level: float, half: float | None) -> str:
     done = len(ranges.values)
-    said = [
-        f"p from all {done:,} ways to deal each topic's scores to the systems"
+    parts = [
+        f"p from all {done:,} permutations of scores within topics"
         if ranges.exact
-        else f"p from {done:,} random ways to deal each topic's scores to the systems"
+        else f"p from {done:,} random permutations of scores within topics"
     ]
     if not ranges.exact and done < asked:
-        said.append(
-            f"fewer than the {asked:,} asked for, as there are {len(rows):,} topics × {rows.shape[1]:,} systems"
-        )
+        parts.append(f"fewer than the {asked:,} requested, because of {len(rows):,} topics × {rows.shape[1]:,} systems")
     if half is None:
-        said.append(f"too few for {100 * level:g} % intervals")
+        parts.append(f"too few for {100 * level:g} % intervals")
     else:
-        said.append(
-            f"intervals are ± the {100 * level:g} % quantile of the largest difference by chance, "
+        parts.append(
+            f"intervals are ± the {100 * level:g} % quantile of the largest difference under permutation, "
             "which real differences between the systems widen"
         )
-    said.append(_INTERCHANGEABLE)
-    return "; ".join(said) + "."
+    parts.append(_INTERCHANGEABLE)
+    return "; ".join(parts) + "."
 
 
 def _require_column(baseline: int, systems: int) -> None:
     if not 0 <= baseline < systems:
-        raise CranfieldError(f"baseline {baseline} is no column: expected a number from 0 to {systems - 1}.")
+        raise CranfieldError(f"baseline {baseline} is out of range: expected a column from 0 to {systems - 1}.")
 
 
 def _require_resamples(resamples: int) -> None:

@@ -1,7 +1,7 @@
-"""Two systems on the same topics: is the difference more than chance?
+"""Paired tests of two systems on the same topics.
 
 Every test takes the scores of both, topic by topic, or two {topic: score}; differences are a − b. Differences are
-rounded where ties or comparisons matter, as .35 − .30 and .55 − .50 are not the same number to a computer.
+rounded where ties or comparisons matter: .35 − .30 and .55 − .50 differ in floating point.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ from cranfield.stats.paired_scores import PairedScores, Values, is_constant, pai
 from cranfield.stats.resampling import Alternative, Draws, Flips, Means, Studentised, require_draws, sided
 
 Zeros = Literal["drop", "pratt", "split"]
-EXACT_RANKS = 20  # up to so many differences other than 0, Wilcoxon's distribution is worked out
-MOST_EXACT_RANKS = 1_000  # and up to so many if asked for
+EXACT_RANKS = 20  # up to this many nonzero differences, Wilcoxon's distribution is exact
+MOST_EXACT_RANKS = 1_000  # and up to this many with method="exact"
 
 IDENTICAL = "The systems are identical: all differences are 0."
 _ONE_TOPIC = "One topic says nothing about the spread of differences."
 _CONSTANT = (
-    "All differences are the same, so that there is no variance to judge them by: "
-    "p is that of flipping signs, 1 in 2^n for each side."
+    "All differences are the same, so there is no variance to compare them with: "
+    "p is that of sign flips, 1 in 2^n for each side."
 )
 
 
 class PairedTest(Record):
-    """What a test says: statistic and p-value, and the mean difference with its interval where the method has one."""
+    """The result of a test: statistic and p-value, and the mean difference with its interval if the method has one."""
 
     method: str
     statistic: float
@@ -51,12 +51,12 @@ class PairedTest(Record):
     find_interval: Callable[[float], Interval | None] = field(repr=False, compare=False)
 
     def confidence_interval(self, level: float | None = None) -> Interval | None:
-        """The interval of the mean difference, at another level if asked; None where the method has none."""
-        return self.find_interval(self.level if level is None else _known_level(level))
+        """The interval of the mean difference, at this or another level; None where the method has none."""
+        return self.find_interval(self.level if level is None else _check_level(level))
 
 
 class BayesianPaired(Record):
-    """How likely the mean difference is to be above, below and within a range that makes no difference in practice."""
+    """The probability that the mean difference is above, below or within a region of practical equivalence."""
 
     better: float  # P(mean difference > rope)
     worse: float  # P(mean difference < −rope)
@@ -77,22 +77,22 @@ def t_test(
 ) -> PairedTest:
     """Student's paired t-test of whether the mean difference a − b is mu.
 
-    Without variance there is no t: p is then that of flipping signs.
+    Without variance there is no t; p is then that of sign flips.
 
     >>> round(t_test([0.3, 0.5, 0.9], [0.2, 0.45, 0.5]).pvalue, 4)
     0.2354
     """
-    given = _Given(pair_scores(a, b), alternative, level, mu)
-    if is_constant(given.beyond):
-        return _without_variance("t", given)
+    inputs = _TestInput(pair_scores(a, b), alternative, level, mu)
+    if is_constant(inputs.beyond):
+        return _without_variance("t", inputs)
     from scipy.special import stdtr
 
-    pairs, df = given.pairs, given.pairs.n - 1
+    pairs, df = inputs.pairs, inputs.pairs.n - 1
     error = pairs.sd / math.sqrt(pairs.n)
-    t = (pairs.mean - given.mu) / error
+    t = (pairs.mean - inputs.mu) / error
     return _result(
         "t",
-        given,
+        inputs,
         statistic=t,
         pvalue=_tail(t, alternative, partial(stdtr, df)),
         find_interval=partial(_t_interval, pairs.mean, error, df, alternative),
@@ -109,25 +109,25 @@ def permutation_test(
     mu: float = 0.0,
     level: float = 0.95,
 ) -> PairedTest:
-    """Fisher's randomisation test of the mean difference: what if each topic's systems were exchanged by chance?
+    """Fisher's randomisation test of the mean difference: the systems of each topic are swapped at random.
 
-    All 2^n ways are tried if they are at most `resamples`; else so many are drawn, and p = (1 + as extreme) / (1 +
-    drawn), which is never 0. The interval holds every mu that the same draws would not reject.
+    All 2^n swaps are tried if there are at most `resamples`; otherwise this many are drawn, and p = (1 + as extreme) /
+    (1 + drawn), which is never 0. The interval holds every mu that the same draws would not reject.
 
     >>> permutation_test([0.3, 0.5, 0.9], [0.2, 0.45, 0.5]).pvalue
     0.25
     """
-    given = _Given(pair_scores(a, b), alternative, level, mu)
+    inputs = _TestInput(pair_scores(a, b), alternative, level, mu)
     require_draws(resamples, seed)
-    draw = partial(Flips, given.pairs, mu, resamples, seed)
+    draw = partial(Flips, inputs.pairs, mu, resamples, seed)
     flips = draw()
     return _result(
         "permutation",
-        given,
-        statistic=given.pairs.mean,
+        inputs,
+        statistic=inputs.pairs.mean,
         pvalue=flips.pvalue(alternative),
         interval=flips.interval(level, alternative),
-        find_interval=partial(_redrawn, draw, alternative),
+        find_interval=partial(_redraw_interval, draw, alternative),
         details={"exact": flips.exact, "resamples": flips.number} | ({} if flips.exact else {"seed": seed}),
     )
 
@@ -142,11 +142,11 @@ def bootstrap_test(
     level: float = 0.95,
     mu: float = 0.0,
 ) -> PairedTest:
-    """Bootstrap test of the mean difference: how far do means of resampled topics stray from their centre?
+    """Bootstrap test of the mean difference: how far means of resampled topics deviate from the observed mean.
 
     `shift` compares means (Savoy 1997) and has the percentile interval; `studentised` divides each by its own standard
     error (Sakai, SIGIR 2006), and its interval is symmetric, with every mu that is not rejected. p = (1 + as extreme)
-    / (1 + resamples), which is never 0. Without variance p is that of flipping signs.
+    / (1 + resamples), which is never 0. Without variance, p is that of sign flips.
 
     >>> bootstrap_test([0.3, 0.5, 0.9], [0.2, 0.45, 0.5], resamples=999).pvalue < 0.1
     True
@@ -154,19 +154,19 @@ def bootstrap_test(
     if kind not in ("shift", "studentised"):
         raise CranfieldError(f"kind={kind!r} is unknown: expected shift or studentised.")
     name = "bootstrap" if kind == "shift" else "bootstrap-t"
-    given = _Given(pair_scores(a, b), alternative, level, mu)
+    inputs = _TestInput(pair_scores(a, b), alternative, level, mu)
     require_draws(resamples, seed)
-    if is_constant(given.beyond):
-        return _without_variance(name, given)
-    draw = partial(Means if kind == "shift" else Studentised, given.pairs, mu, resamples, seed)
+    if is_constant(inputs.beyond):
+        return _without_variance(name, inputs)
+    draw = partial(Means if kind == "shift" else Studentised, inputs.pairs, mu, resamples, seed)
     drawn = draw()
     return _result(
         name,
-        given,
-        statistic=given.pairs.mean if kind == "shift" else drawn.sign * drawn.observed,
+        inputs,
+        statistic=inputs.pairs.mean if kind == "shift" else drawn.sign * drawn.observed,
         pvalue=drawn.pvalue(alternative),
         interval=drawn.interval(level, alternative),
-        find_interval=partial(_redrawn, draw, alternative),
+        find_interval=partial(_redraw_interval, draw, alternative),
         details={"resamples": resamples, "seed": seed},
     )
 
@@ -182,32 +182,31 @@ def wilcoxon(
     """Wilcoxon's signed-rank test: are differences symmetric around 0?
 
     Differences of 0 are dropped before ranking (`drop`), after it (`pratt`), or their ranks go half to each side
-    (`split`). The distribution is that of the mid-ranks found, worked out for up to 20 differences other than 0,
-    normal beyond. The statistic is the smaller sum of ranks if two-sided, else that of a's wins. No interval of the
-    mean belongs to it.
+    (`split`). The distribution is that of the mid-ranks, exact for up to 20 nonzero differences and normal beyond.
+    The statistic is the smaller sum of ranks if two-sided, else that of a's wins. It has no interval of the mean.
 
     >>> wilcoxon([0.3, 0.5, 0.9], [0.2, 0.45, 0.5]).pvalue
     0.25
     """
-    given = _Given(pair_scores(a, b), alternative, 0.95)
+    inputs = _TestInput(pair_scores(a, b), alternative, 0.95)
     if zeros not in get_args(Zeros):
         raise CranfieldError(f"zeros={zeros!r} is unknown: expected one of {', '.join(get_args(Zeros))}.")
     if method not in ("auto", "exact", "normal"):
         raise CranfieldError(f"method={method!r} is unknown: expected auto, exact or normal.")
-    ranks = _signed_ranks(given.beyond, zeros)
+    ranks = _signed_ranks(inputs.beyond, zeros)
     exact = ranks.nonzero <= EXACT_RANKS if method == "auto" else method == "exact"
     if exact and ranks.nonzero > MOST_EXACT_RANKS:
-        raise CranfieldError(f"the exact distribution is worked out for up to {MOST_EXACT_RANKS:,} topics: use normal.")
-    dropped = given.pairs.n - ranks.nonzero
+        raise CranfieldError(f"the exact distribution is available for up to {MOST_EXACT_RANKS:,} topics: use normal.")
+    dropped = inputs.pairs.n - ranks.nonzero
     tested = _result(
         "wilcoxon",
-        given,
+        inputs,
         statistic=min(ranks.plus, ranks.minus) if alternative == "two-sided" else ranks.plus,
         pvalue=ranks.exact_pvalue(alternative) if exact else ranks.normal_pvalue(alternative, correction),
         find_interval=_no_interval,
         details={"exact": exact, "zeros": zeros, "zero_differences": dropped, "plus": ranks.plus, "minus": ranks.minus},
     )
-    if not 0 < dropped < given.pairs.n:
+    if not 0 < dropped < inputs.pairs.n:
         return tested
     return replace(
         tested, note=f"{tested.note} {pluralize(dropped, 'topic')} without a difference: {_ZERO_RULES[zeros]}."
@@ -215,32 +214,32 @@ def wilcoxon(
 
 
 def sign_test(a: Values, b: Values, alternative: Alternative = "two-sided", tolerance: float = 0.0) -> PairedTest:
-    """Sign test: is either system as likely to win a topic? Differences up to the tolerance are ties, and left out.
+    """Sign test of whether both systems win equally many topics. Differences up to the tolerance are ties, left out.
 
-    The statistic is the number of a's wins. No interval of the mean belongs to it.
+    The statistic is the number of a's wins. It has no interval of the mean.
 
     >>> sign_test([0.3, 0.5, 0.9], [0.2, 0.45, 0.5]).pvalue
     0.25
     """
-    given = _Given(pair_scores(a, b), alternative, 0.95)
-    won, tied, lost = win_tie_loss(given.beyond, tolerance)
+    inputs = _TestInput(pair_scores(a, b), alternative, 0.95)
+    won, tied, lost = win_tie_loss(inputs.beyond, tolerance)
     tested = _result(
         "sign",
-        given,
+        inputs,
         statistic=float(won),
         pvalue=_binomial_tail(won, won + lost, alternative),
         find_interval=_no_interval,
         details={"wins": won, "ties": tied, "losses": lost, "tolerance": tolerance},
     )
-    if not 0 < tied < given.pairs.n:
+    if not 0 < tied < inputs.pairs.n:
         return tested
     return replace(tested, note=f"{tested.note} {pluralize(tied, 'tie')} left out.")
 
 
 def bayesian(a: Values, b: Values, rope: float = 0.01, level: float = 0.95) -> BayesianPaired:
-    """How likely a is better than b, worse, or the same for all practical purposes (within ± rope), given the data.
+    """The probability that a is better than b, worse, or practically equivalent (within ± rope), inputs the data.
 
-    With the reference prior the mean difference has a t distribution around the one found, in closed form.
+    With the reference prior, the mean difference has a t distribution around the observed one.
 
     >>> round(bayesian([0.3, 0.5, 0.9], [0.2, 0.45, 0.5]).better, 4)
     0.8732
@@ -251,7 +250,7 @@ def bayesian(a: Values, b: Values, rope: float = 0.01, level: float = 0.95) -> B
     mean, sd, df = pairs.mean, pairs.sd, pairs.n - 1
     above = partial(_posterior_above, df, sd / math.sqrt(pairs.n))
     better, worse = above(mean, rope), above(-mean, rope)
-    interval = _posterior_interval(pairs, _known_level(level))
+    interval = _posterior_interval(pairs, _check_level(level))
     return BayesianPaired(
         better=better,
         worse=worse,
@@ -334,9 +333,9 @@ def paired_test(
     resamples: int = 10_000,
     seed: int = 1,
 ) -> PairedTest:
-    """A test by its name on the command line: t, permutation, bootstrap, bootstrap-t, wilcoxon or sign.
+    """Run a test by its name: t, permutation, bootstrap, bootstrap-t, wilcoxon or sign.
 
-    Level, resamples and seed are for the tests that have an interval, or draw.
+    Level, resamples and seed are passed to the tests that use them.
 
     >>> paired_test("sign", [0.3, 0.5, 0.9], [0.2, 0.45, 0.5], alternative="greater").pvalue
     0.125
@@ -349,8 +348,8 @@ def paired_test(
     return run(a, b, alternative=alternative, **{k: v for k, v in options.items() if k in taken})
 
 
-class _Given(Record, eq=False):
-    """What a test is asked, checked."""
+class _TestInput(Record, eq=False):
+    """The input of a test, checked."""
 
     pairs: PairedScores
     alternative: Alternative
@@ -363,59 +362,59 @@ class _Given(Record, eq=False):
             raise CranfieldError(f"alternative={self.alternative!r} is unknown: expected one of {known}.")
         if not math.isfinite(self.mu):
             raise CranfieldError(f"mu={self.mu} is not a finite number.")
-        _known_level(self.level)
+        _check_level(self.level)
 
     @cached_property
     def beyond(self) -> Floats:
-        """How far the differences are above the hypothesis."""
+        """The differences minus the hypothesis."""
         return self.pairs.beyond(self.mu)
 
 
 def _result(
     name: str,
-    given: _Given,
+    inputs: _TestInput,
     statistic: float,
     pvalue: float,
     details: dict[str, Any],
     find_interval: Callable[[float], Interval | None],
     interval: Interval | None = None,
 ) -> PairedTest:
-    """A test's result, with what all have in common: identical systems, one topic, topics left out."""
-    pairs, note = given.pairs, PAIRED_TESTS[name].note
+    """The result of a test, with the cases all tests share: identical systems, one topic, topics left out."""
+    pairs, note = inputs.pairs, PAIRED_TESTS[name].note
     if pairs.identical:
-        note, find_interval = IDENTICAL, partial(_nothing_between, 0.0)
+        note, find_interval = IDENTICAL, partial(_point_interval, 0.0)
     elif pairs.n == 1:
         note = f"{_ONE_TOPIC} {note}"
-    found = find_interval(given.level) if interval is None or pairs.identical else interval
+    found = find_interval(inputs.level) if interval is None or pairs.identical else interval
     return PairedTest(
         method=PAIRED_TESTS[name].title,
         statistic=statistic,
         pvalue=pvalue,
-        alternative=given.alternative,
+        alternative=inputs.alternative,
         n=pairs.n,
         estimate=pairs.mean,
         low=None if found is None else found.low,
         high=None if found is None else found.high,
-        level=given.level,
+        level=inputs.level,
         note=note,
-        details=details | ({"mu": given.mu} if given.mu else {}) | pairs.left_out,
+        details=details | ({"mu": inputs.mu} if inputs.mu else {}) | pairs.left_out,
         find_interval=find_interval,
     )
 
 
-def _without_variance(name: str, given: _Given) -> PairedTest:
-    """What can be said if all differences are the same: no more than flipping signs says."""
-    n, beyond = given.pairs.n, float(given.beyond[0])
+def _without_variance(name: str, inputs: _TestInput) -> PairedTest:
+    """The result if all differences are the same: that of sign flips."""
+    n, beyond = inputs.pairs.n, float(inputs.beyond[0])
     statistic = math.copysign(math.inf, beyond) if beyond and n > 1 else 0.0
     tested = _result(
         name,
-        given,
-        statistic=statistic if name != "bootstrap" else given.pairs.mean,
-        pvalue=_tail(float(np.sign(beyond)), given.alternative, lambda side: 0.5**n if side < 0 else 1.0),
-        find_interval=partial(_constant_interval, given),
+        inputs,
+        statistic=statistic if name != "bootstrap" else inputs.pairs.mean,
+        pvalue=_tail(float(np.sign(beyond)), inputs.alternative, lambda side: 0.5**n if side < 0 else 1.0),
+        find_interval=partial(_constant_interval, inputs),
         details={"variance": 0.0},
     )
-    return tested if n == 1 or given.pairs.identical else replace(tested, note=f"{_CONSTANT} {tested.note}")
+    return tested if n == 1 or inputs.pairs.identical else replace(tested, note=f"{_CONSTANT} {tested.note}")
 
 
 def _tail(statistic: float, alternative: Alternative, cdf: Callable[[float], Any]) -> float:
@@ -432,21 +431,21 @@ def _t_interval(mean: float, error: float, df: int, alternative: Alternative, le
     return sided(mean - half, mean + half, alternative, level)
 
 
-def _constant_interval(given: _Given, level: float) -> Interval | None:
-    """The one difference there is, if flipping signs could reject anything else."""
-    sides = 2 if given.alternative == "two-sided" else 1
-    if sides * 0.5**given.pairs.n > 1 - level:
+def _constant_interval(inputs: _TestInput, level: float) -> Interval | None:
+    """The only difference, if sign flips could reject all others."""
+    sides = 2 if inputs.alternative == "two-sided" else 1
+    if sides * 0.5**inputs.pairs.n > 1 - level:
         return None
-    mean = given.pairs.mean
-    return sided(mean, mean, given.alternative, level)
+    mean = inputs.pairs.mean
+    return sided(mean, mean, inputs.alternative, level)
 
 
-def _redrawn(draw: Callable[[], Draws], alternative: Alternative, level: float) -> Interval | None:
-    """An interval at another level: draws take room, and are made again from their seed rather than kept."""
+def _redraw_interval(draw: Callable[[], Draws], alternative: Alternative, level: float) -> Interval | None:
+    """An interval at another level: draws are repeated from their seed to save memory."""
     return draw().interval(level, alternative)
 
 
-def _nothing_between(value: float, level: float) -> Interval:
+def _point_interval(value: float, level: float) -> Interval:
     return Interval(value, value, level)
 
 
@@ -455,7 +454,7 @@ def _no_interval(level: float) -> None:
 
 
 class _SignedRanks(Record):
-    """Mid-ranks of what is not 0, as twice their value, which is whole; and the ranks of zeros where they count."""
+    """Doubled (hence whole) mid-ranks of nonzero differences, and the ranks of zeros where they count."""
 
     doubled: Ints
     positive: Bools
@@ -475,7 +474,7 @@ class _SignedRanks(Record):
         return float(self.doubled[~self.positive].sum()) / 2 + self.zero_ranks / 2
 
     def exact_pvalue(self, alternative: Alternative) -> float:
-        """Over all signs of the ranks found; zeros have none, so that their halves change nothing."""
+        """Over all signs of the ranks; zeros have no sign, so their halves change nothing."""
         if not self.nonzero:
             return 1.0
         ways = _ways_to_sum(self.doubled.tolist())
@@ -490,7 +489,7 @@ class _SignedRanks(Record):
 
         if not self.nonzero:
             return 1.0
-        # the variance of signed mid-ranks, which is n(n+1)(2n+1)/24 less (t³−t)/48 for each t tied
+        # the variance of signed mid-ranks: n(n+1)(2n+1)/24 minus (t³−t)/48 for each group of t ties
         ranks = self.doubled / 2
         variance = (float((ranks**2).sum()) + self.zero_squares) / 4
         above = (self.plus - self.minus) / 2
@@ -522,7 +521,7 @@ def _doubled_ranks(values: Floats) -> Ints:
 
 
 def _ways_to_sum(numbers: list[int]) -> Floats:
-    """In how many ways a choice of some of the numbers has each sum."""
+    """The number of subsets with each sum."""
     ways = np.zeros(sum(numbers) + 1)
     ways[0] = 1
     for number in numbers:
@@ -531,7 +530,7 @@ def _ways_to_sum(numbers: list[int]) -> Floats:
 
 
 def _binomial_tail(won: int, decided: int, alternative: Alternative) -> float:
-    """The p-value of wins that are as likely as losses."""
+    """The p-value if wins are as likely as losses."""
     if not decided:
         return 1.0
     at_most = partial(_at_most, decided)
@@ -548,7 +547,7 @@ def _at_most(n: int, k: int) -> float:
 
 
 def _posterior_above(df: int, error: float, mean: float, limit: float) -> float:
-    """P(mean difference > limit): if all differences are the same, a point; one topic alone tells nothing."""
+    """P(mean difference > limit): certain if all differences are the same; one half for a single topic."""
     from scipy.special import stdtr
 
     if error:
@@ -569,11 +568,11 @@ def _bayesian_note(pairs: PairedScores) -> str:
     if pairs.n == 1:
         return f"{_ONE_TOPIC} {_BAYESIAN_NOTE}"
     if not pairs.sd:
-        return f"All differences are the same, which the model takes for certainty. {_BAYESIAN_NOTE}"
+        return f"All differences are the same, which the model treats as certainty. {_BAYESIAN_NOTE}"
     return _BAYESIAN_NOTE
 
 
-def _known_level(level: float) -> float:
+def _check_level(level: float) -> float:
     if not 0 < level < 1:
         raise CranfieldError(f"level={level} is out of range: expected a number between 0 and 1.")
     return level

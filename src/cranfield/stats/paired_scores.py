@@ -31,11 +31,11 @@ class PairedScores(Record, eq=False):
 
     @cached_property
     def differences(self) -> Floats:
-        """a − b, rounded: .35 − .30 and .55 − .50 are tied, though not to a computer."""
+        """a − b, rounded: .35 − .30 and .55 − .50 are equal, though not in floating point."""
         return round_differences(self.a - self.b, self._largest)
 
     def beyond(self, mu: float) -> Floats:
-        """How far the differences are above a hypothesis."""
+        """The differences minus a hypothesis."""
         return round_differences(self.differences - mu, max(self._largest, abs(mu))) if mu else self.differences
 
     @property
@@ -44,13 +44,13 @@ class PairedScores(Record, eq=False):
 
     @cached_property
     def mean(self) -> float:
-        """The mean difference, added exactly; the difference itself where all are the same."""
+        """The mean difference, summed exactly; the difference itself if all are the same."""
         d = self.differences
         return float(d[0]) if is_constant(d) else math.fsum((self.a - self.b).tolist()) / self.n
 
     @cached_property
     def sd(self) -> float:
-        """The standard deviation of the differences, with n − 1; 0 where it cannot be told from rounding."""
+        """The standard deviation of the differences, with n − 1; 0 if it is only rounding."""
         return 0.0 if is_constant(self.differences) else standard_deviation(self.a - self.b)
 
     @property
@@ -65,7 +65,7 @@ class PairedScores(Record, eq=False):
 
 
 def pair_scores(a: Values, b: Values) -> PairedScores:
-    """Two systems' scores, topic by topic: from two columns, or from two {topic: score} for the topics of both.
+    """Pair the scores of two systems topic by topic, from two columns, or from two {topic: score} for shared topics.
 
     >>> pair_scores({"q1": 0.5, "q2": 0.25}, {"q2": 0.5, "q3": 1.0})
     PairedScores(a=array([0.25]), b=array([0.5]), only_a=('q1',), only_b=('q3',))
@@ -86,7 +86,7 @@ def pair_scores(a: Values, b: Values) -> PairedScores:
 
 
 def win_tie_loss(differences: Floats, tolerance: float = 0.0) -> tuple[int, int, int]:
-    """How many topics are won, tied up to the tolerance, and lost.
+    """The number of topics that are won, tied up to the tolerance, and lost.
 
     >>> win_tie_loss(np.array([0.1, -0.01, 0.0]), tolerance=0.01)
     (1, 2, 0)
@@ -99,7 +99,7 @@ def win_tie_loss(differences: Floats, tolerance: float = 0.0) -> tuple[int, int,
 
 
 def standard_deviation(values: Floats) -> float:
-    """With n − 1, added exactly; 0 for a single value, or where it cannot be told from rounding."""
+    """With n − 1, summed exactly; 0 for a single value, or if it is only rounding."""
     if is_constant(round_differences(values, float(np.abs(values).max()))):
         return 0.0
     centre = math.fsum(values.tolist()) / len(values)
@@ -126,7 +126,7 @@ def difference_decimals(largest: float) -> int:
 
 
 def _has_topics(values: Any) -> bool:
-    """Whether values are named by topic: a mapping, or a data frame's column with its index."""
+    """Whether values are keyed by topic: a mapping, or a column of a data frame with its index."""
     return isinstance(values, Mapping) or (hasattr(values, "keys") and hasattr(values, "items"))
 
 
@@ -171,5 +171,5 @@ def _require_finite(pairs: PairedScores, topics: Sequence[Any] | None) -> None:
         where = f"at position {i} (counted from 0)" if topics is None else f"for topic {str(topics[i])!r}"
         raise CranfieldError(
             f"the scores {where} are {pairs.a[i]} and {pairs.b[i]}, which cannot be compared: "
-            "leave the topic out of both, or count it as 0."
+            "leave the topic out of both, or score it 0."
         )

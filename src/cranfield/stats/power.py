@@ -1,4 +1,4 @@
-"""How many topics a claim needs: power, the smallest difference that can be found, and sizes of topic sets."""
+"""Power, the smallest detectable difference, and sizes of topic sets."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ MOST_TOPICS = 10**15  # beyond this, no number of topics is enough
 
 
 class PilotVariance(Record):
-    """What a pilot of some systems on some topics says about the variance to expect."""
+    """The variance to expect, estimated from a pilot of some systems on some topics."""
 
     topics: int
     systems: int
     residual: float  # of the two-way ANOVA, system + topic
-    within: float  # within systems, of the one-way ANOVA: topics are part of the noise
+    within: float  # within systems, of the one-way ANOVA, where topics are part of the noise
     left_out: tuple[str, ...] = ()  # topics that some system has no score for
 
     @property
     def sd_of_differences(self) -> float:
-        """What to expect of the differences of two systems: the root mean square over all pairs of the pilot."""
+        """The expected deviation of differences of two systems: the root mean square over all pairs of the pilot."""
         return math.sqrt(2 * self.residual)
 
 
 def power(n: int, difference: float, sd: float, alpha: float = 0.05, alternative: Alternative = "two-sided") -> float:
-    """The chance that the paired t-test finds a true mean difference; sd is that of the differences.
+    """The chance that the paired t-test detects a true mean difference; sd is that of the differences.
 
-    A one-sided test looks on the side on which the difference is, with all of alpha there.
+    A one-sided test is on the side of the difference, with all of alpha there.
 
     >>> round(power(50, difference=0.03, sd=0.1), 4), round(power(50, 0.03, 0.1, alternative="one-sided"), 4)
     (0.5477, 0.6726)
@@ -53,7 +53,7 @@ def power(n: int, difference: float, sd: float, alpha: float = 0.05, alternative
 def smallest_difference(
     n: int, sd: float, power: float = 0.8, alpha: float = 0.05, alternative: Alternative = "two-sided"
 ) -> float | None:
-    """The smallest true mean difference that n topics show with this power; None for fewer than two topics.
+    """The smallest true mean difference that n topics detect with this power; None for fewer than two topics.
 
     >>> round(smallest_difference(50, sd=0.1), 4)
     0.0404
@@ -71,7 +71,7 @@ def smallest_difference(
 def topics_needed(
     difference: float, sd: float, power: float = 0.8, alpha: float = 0.05, alternative: Alternative = "two-sided"
 ) -> int | None:
-    """How many topics the paired t-test needs to find a mean difference; None if no number of topics would do.
+    """How many topics the paired t-test needs to detect a mean difference; None if no number is enough.
 
     >>> topics_needed(difference=0.05, sd=0.1), topics_needed(difference=0, sd=0.1)
     (34, None)
@@ -87,10 +87,10 @@ def topics_needed(
 def topics_needed_anova(
     range: float, variance: float, systems: int, power: float = 0.8, alpha: float = 0.05
 ) -> int | None:
-    """How many topics one-way ANOVA needs to tell that systems differ, the best from the worst by `range`.
+    """How many topics one-way ANOVA needs to detect that systems differ, the best from the worst by `range`.
 
     The variance is that within systems. Whatever the other means are, the power is at least this (Sakai, Topic set
-    size design, Information Retrieval Journal 19, 2016). None if no number of topics would do.
+    size design, Information Retrieval Journal 19, 2016). None if no number is enough.
 
     >>> topics_needed_anova(range=0.05, variance=0.01, systems=10)
     127
@@ -104,9 +104,9 @@ def topics_needed_anova(
 
 
 def topics_needed_interval(width: float, sd: float, alpha: float = 0.05) -> int | None:
-    """How many topics make the interval of a mean difference this wide, from end to end, or less on average.
+    """How many topics make the interval of a mean difference at most this wide on average, from end to end.
 
-    None if no number of topics would do.
+    None if no number is enough.
 
     >>> topics_needed_interval(width=0.05, sd=0.1)
     64
@@ -119,7 +119,7 @@ def topics_needed_interval(width: float, sd: float, alpha: float = 0.05) -> int 
 
 
 def expected_width(n: int, sd: float, alpha: float = 0.05) -> float:
-    """How wide the t interval of a mean difference is on average, from end to end, for n ≥ 2 topics.
+    """The average width of the t interval of a mean difference, from end to end, for n ≥ 2 topics.
 
     >>> round(expected_width(64, sd=0.1), 4)
     0.0498
@@ -133,7 +133,7 @@ def expected_width(n: int, sd: float, alpha: float = 0.05) -> float:
 
 
 def pilot_variance(table: Any) -> PilotVariance:
-    """The variances of a pilot: a table with a row a topic and a column a system, or {system: {topic: score}}.
+    """The variances of a pilot: a table with a row per topic and a column per system, or {system: {topic: score}}.
 
     >>> pilot = pilot_variance([[0.10, 0.20, 0.45], [0.30, 0.25, 0.50], [0.55, 0.60, 0.75], [0.20, 0.40, 0.35]])
     >>> round(pilot.residual, 6), round(pilot.within, 6), round(pilot.sd_of_differences, 4)
@@ -159,9 +159,9 @@ def noncentral_t(t: float, df: float, shift: float) -> float:
     >>> round(noncentral_t(2.0, df=10, shift=1.0), 6)
     0.807612
     """
-    # The mean of Φ(t U − shift), by the trapezoidal rule on the logarithm of U. The integrand is analytic and fades
-    # fast on both sides, so that a step of half its scale gives all digits. scipy.special.nctdtr has 7 digits in its
-    # inverse, and no answer for the large shifts of nearly constant differences.
+    # The mean of Φ(t U − shift), by the trapezoidal rule on the logarithm of U. The integrand is analytic and decays
+    # quickly on both sides, so a step of half its scale gives all digits. scipy.special.nctdtr has 7 digits in its
+    # inverse, and fails for the large shifts of nearly constant differences.
     from scipy.special import ndtr
 
     reach = 40 / df  # weights below exp(-40) are left out
@@ -174,7 +174,7 @@ def noncentral_t(t: float, df: float, shift: float) -> float:
 
 
 def root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where an increasing function is 0; an end of the range if it is 0 nowhere in it.
+    """The root of an increasing function; an end of the range if it has none there.
 
     >>> round(root(lambda x: x**3 - 2, 0, 2), 12) == round(2 ** (1 / 3), 12)
     True
@@ -184,7 +184,7 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
         return low if below >= 0 else high
     moved = ""
     for step in range(1, 200):
-        # false position, where an end that stays twice counts half (the Illinois rule); now and then, halving
+        # false position, halving the value of an end that stays twice (the Illinois rule); sometimes bisection
         x = (low * above - high * below) / (above - below) if step % 4 else (low + high) / 2
         value = function(x)
         if value == 0 or not low < x < high or high - low <= 1e-14 * max(abs(low), abs(high)):
@@ -197,12 +197,12 @@ def root(function: Callable[[float], float], low: float, high: float) -> float:
 
 
 def root_gamma_ratio(a: float) -> float:
-    """Γ(a + ½) / (Γ(a) √a): by how much the standard deviation of a sample falls short, for 2a degrees of freedom.
+    """Γ(a + ½) / (Γ(a) √a): the bias of the standard deviation of a sample, for 2a degrees of freedom.
 
     >>> round(root_gamma_ratio(0.5), 6), round(root_gamma_ratio(4.5), 6)
     (0.797885, 0.972659)
     """
-    if a > 1000:  # logarithms of gamma lose digits
+    if a > 1000:  # lgamma loses digits
         return 1 - 1 / (8 * a) + 1 / (128 * a**2) + 5 / (1024 * a**3)
     return math.exp(math.lgamma(a + 0.5) - math.lgamma(a)) / math.sqrt(a)
 
@@ -232,7 +232,7 @@ def _anova_power(n: int, noncentrality: float, systems: int, alpha: float) -> fl
 
 
 def _least(enough: Callable[[int], bool]) -> int | None:
-    """The smallest number of topics that is enough, where more are never too few."""
+    """The smallest number of topics that is enough; more topics are enough too."""
     high = 2
     while not enough(high):
         high *= 2
@@ -252,19 +252,21 @@ def _ratio(difference: float, noise: float) -> float:
 
 
 def _negligible_is_0(squares: float, scores: Floats) -> float:
-    """A sum of squares, or 0 if rounding could have made it."""
+    """A sum of squares, or 0 if it may be only rounding."""
     return squares if squares > scores.size * rounding(scores) ** 2 else 0.0
 
 
 def _rows(table: Mapping[Any, Any]) -> tuple[list[list[float]], tuple[str, ...]]:
-    """A row for each topic that all systems have, and the topics that had to be left out."""
+    """A row for each topic that all systems have, and the topics left out."""
     systems = list(table.values())
     if not all(isinstance(scores, Mapping) for scores in systems):
-        raise CranfieldError("expected {system: {topic: score}}, or a table with a row a topic and a column a system.")
+        raise CranfieldError(
+            "expected {system: {topic: score}}, or a table with a row per topic and a column per system."
+        )
     every = {topic: None for scores in systems for topic in scores}
     shared = {topic for topic in every if all(topic in scores for scores in systems)}
     if not shared:
-        raise CranfieldError(f"no topic is scored by all of {join_names(map(str, table))}.")
+        raise CranfieldError(f"no topic has scores of all of {join_names(map(str, table))}.")
     rows = [[scores[topic] for scores in systems] for topic in every if topic in shared]
     return rows, tuple(str(topic) for topic in every if topic not in shared)
 

@@ -1,4 +1,4 @@
-"""Intervals of shares."""
+"""Intervals of proportions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from statistics import NormalDist
 
 
 def wilson_interval(found: float, n: float, level: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval of a share, of which a sample of n had `found`.
+    """Wilson's interval of a proportion of which a sample of n has `found`.
 
     >>> low, high = wilson_interval(8, 10)
     >>> round(low, 4), round(high, 4)

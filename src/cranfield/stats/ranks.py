@@ -21,7 +21,7 @@ def topic_ranks(table: Any) -> Floats:
     [[1.5, 3.0, 1.5], [3.0, 2.0, 1.0]]
     """
     scores = as_table(table)
-    # rounded, as 0.1 + 0.2 and 0.3 are the same score
+    # rounded: 0.1 + 0.2 and 0.3 are the same score
     rounded = np.round(scores / rounding(scores))
     columns = [_ranks_of(column[:, None], rounded) for column in rounded.T]
     return np.stack(columns, axis=1)
@@ -45,9 +45,9 @@ def average_ranks(table: Any) -> Floats:
 
 
 class Friedman(Record):
-    """Friedman's test that all systems rank alike, and the F of Iman and Davenport, which is less conservative.
+    """Friedman's test that all systems rank equally, and the F of Iman and Davenport, which is less conservative.
 
-    `F` is None where all topics agree, which makes it infinite; its p is then 0, or 1 for a single topic.
+    `F` is None (infinite) if all topics agree; its p is then 0, or 1 for a single topic.
     """
 
     statistic: float
@@ -55,11 +55,11 @@ class Friedman(Record):
     p: float
     F: float | None
     F_p: float
-    note: str = "looks at ranks only: how large a difference is plays no part."
+    note: str = "uses only ranks: the size of a difference plays no part."
 
 
 def friedman(table: Any) -> Friedman:
-    """Friedman's test, corrected for ties: whether any system ranks differently from the others.
+    """Friedman's test, corrected for ties, of whether any system ranks differently from the others.
 
     Iman & Davenport, Approximations of the critical region of the Friedman statistic, Comm. Stat. A 9, 1980.
     """
@@ -81,7 +81,7 @@ def friedman(table: Any) -> Friedman:
 
 
 def critical_difference(m: int, n: int, alpha: float = 0.05) -> float:
-    """How far the average ranks of two of m systems over n topics must be apart to differ, by Nemenyi's test.
+    """How far apart the average ranks of two of m systems over n topics must be to differ in Nemenyi's test.
 
     q √(m (m + 1)/(6 n)), q the studentised range for m means divided by √2 (Demšar, JMLR 7, 2006).
 
@@ -94,13 +94,13 @@ def critical_difference(m: int, n: int, alpha: float = 0.05) -> float:
 
 
 class CriticalDifference(Record, eq=False):
-    """Average ranks with what it takes to differ: all that a critical-difference diagram shows."""
+    """Average ranks with the critical difference: the content of a critical-difference diagram."""
 
     systems: int
     n: int
     alpha: float
     ranks: Floats  # the average rank of each system, 1 the best
-    difference: float  # from which on two average ranks differ
+    difference: float  # above which two average ranks differ
     groups: tuple[tuple[int, ...], ...]  # systems that do not differ, best first: the bars of the diagram
     pvalues: Floats  # of Nemenyi's test, for each pair
     friedman: Friedman
@@ -119,7 +119,7 @@ class CriticalDifference(Record, eq=False):
 
 
 def nemenyi(table: Any, alpha: float = 0.05) -> CriticalDifference:
-    """Which systems differ in their average ranks, all pairs considered together: Friedman's test, then Nemenyi's.
+    """Find the systems that differ in their average ranks, over all pairs: Friedman's test, then Nemenyi's.
 
     >>> nemenyi([[0.1, 0.2, 0.45], [0.3, 0.25, 0.5], [0.55, 0.6, 0.75], [0.2, 0.4, 0.35]]).groups
     ((2, 1, 0),)
@@ -142,7 +142,7 @@ def nemenyi(table: Any, alpha: float = 0.05) -> CriticalDifference:
         pvalues=pvalues,
         friedman=friedman(scores),
         note=(
-            "ranks ignore how large a difference is, and whether two systems differ depends on which others are "
+            "ranks ignore the size of differences, and whether two systems differ depends on which others are "
             "ranked; randomised Tukey compares means."
         ),
     )

@@ -1,7 +1,7 @@
-"""How well a run reproduces another: scores topic by topic, effects over a baseline, order of documents.
+"""Reproducibility: how well a run reproduces another in scores, effects over a baseline, and order of documents.
 
 Breuer, Ferro, Fuhr, Maistro, Sakai, Schaer & Soboroff, How to measure the reproducibility of system-oriented IR
-experiments, SIGIR 2020; as computed by repro_eval, except where a comment says why not.
+experiments, SIGIR 2020; as computed by repro_eval, except where a comment says otherwise.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from cranfield.stats.anova import TOLERANCE
 from cranfield.stats.correlation import rbo
 
 DEPTH = 1_000  # documents compared for each topic, as repro_eval does
-P = 0.8  # of RBO, as repro_eval has it
+P = 0.8  # of RBO, as in repro_eval
 
 
 class Order(Record):
-    """How alike two rankings of one topic are."""
+    """The similarity of two rankings of one topic."""
 
     common: int  # documents that both have
     tau: float | None  # Kendall's tau over these; None where there are fewer than two
@@ -36,7 +36,7 @@ class Order(Record):
 
 
 class Effect(Record):
-    """What a system gains over its baseline, in the original and in the reproduction."""
+    """The gain of a system over its baseline, in the original and in the reproduction."""
 
     original: float
     reproduced: float
@@ -45,25 +45,25 @@ class Effect(Record):
 
     @property
     def ratio(self) -> float | None:
-        """ER: the gain reproduced as a share of the original one, 1 if it is the same; None where there was none."""
+        """ER: the reproduced gain as a share of the original gain; None if there was none."""
         return self.reproduced / self.original if abs(self.original) > TOLERANCE else None
 
     @property
     def delta_ri(self) -> float | None:
-        """ΔRI: how much larger the relative gain was originally, 0 if it is the same; None where one is undefined."""
+        """ΔRI: the original minus the reproduced relative gain; None if one is undefined."""
         if self.original_relative is None or self.reproduced_relative is None:
             return None
         return self.original_relative - self.reproduced_relative
 
 
 class Reproduction(Record):
-    """How well a run was reproduced. What could not be computed from what was given is None, and `notes` say why."""
+    """How well a run was reproduced. What could not be computed is None, and `notes` say why."""
 
     topics: int  # compared by score
     original_mean: float | None = None
     reproduced_mean: float | None = None
     rmse: float | None = None  # root mean square difference of the scores, topic by topic
-    nrmse: float | None = None  # as a share of the largest that was possible; for scores from 0 to 1
+    nrmse: float | None = None  # as a share of the largest possible value; for scores from 0 to 1
     effect: Effect | None = None
     orders: Mapping[str, Order] = field(default_factory=dict)  # topic by topic
     depth: int = DEPTH
@@ -92,8 +92,8 @@ class Reproduction(Record):
     def ktu(self) -> float | None:
         """Kendall's tau union as defined by Breuer et al. 2020, for comparison; the mean over topics.
 
-        It pairs documents by rank and correlates where they stand in the alphabet, so that one document inserted at
-        the top makes it 0: see tau and rbo.
+        It pairs documents by rank and correlates their alphabetical positions, so a single document inserted at the
+        top makes it 0: prefer tau and rbo.
         """
         return _mean(order.ktu for order in self.orders.values())
 
@@ -108,10 +108,10 @@ def reproduce(
     depth: int = DEPTH,
     p: float = P,
 ) -> Reproduction:
-    """How well a run reproduces an original one, by its scores and by the order of its documents.
+    """Measure how well a run reproduces an original, by its scores and by the order of its documents.
 
-    Each is a run (anything `as_run` takes), for orders; {topic: score}, for scores; or `Scores` of one run, for both.
-    With the baselines of both the effects over them are compared; these may rest on other topics, as when an
+    Each is a run (anything `as_run` accepts), to compare orders; {topic: score}, to compare scores; or `Scores` of one
+    run, for both. With the baselines of both, the effects over them are compared; topics may differ, as when an
     experiment is repeated on another collection.
 
     >>> made = reproduce({"1": 0.5, "2": 0.3}, {"1": 0.4, "2": 0.3}, {"1": 0.3, "2": 0.3}, {"1": 0.3, "2": 0.3})
@@ -136,7 +136,7 @@ def reproduce(
 
 
 class _Side(Record):
-    """What is known of a run: its scores, its ranking, or both."""
+    """A run with its scores, its ranking, or both."""
 
     name: str
     scores: Mapping[str, float] | None
@@ -149,7 +149,7 @@ def _side(source: Any, measure: str | None, name: str) -> _Side:
         if len(source.runs) != 1:
             raise CranfieldError(f"{name}: expected the scores of one run, found {pluralize(len(source.runs), 'run')}.")
         if measure is None and len(source.labels) > 1:
-            raise CranfieldError(f"{name}: say which measure to compare: {', '.join(source.labels)}.")
+            raise CranfieldError(f"{name}: expected the measure to compare, one of {', '.join(source.labels)}.")
         judged = source.runs[0].judged
         scores = source.per_query(source.labels[0] if measure is None else measure)
         return _Side(name, scores, judged.sources.run, judged.joining)
@@ -172,14 +172,14 @@ def _closeness(one: _Side, other: _Side, notes: list[str]) -> dict[str, Any]:
         return {"topics": 0}
     queries = _in_common(one, other, one.scores, other.scores, notes)
     if not queries:
-        notes.append("original and reproduced run have no topic in common: scores are compared by their effects only.")
+        notes.append("original and reproduced run have no topic in common: only their effects are compared.")
         return {"topics": 0}
     x, y = ([side[query] for query in queries] for side in (one.scores, other.scores))
     rmse = _root_mean_square(a - b for a, b in zip(x, y, strict=True))
     bounded = all(-TOLERANCE <= score <= 1 + TOLERANCE for score in x + y)
     if not bounded:
         notes.append("nRMSE is defined for scores from 0 to 1 only.")
-    # the furthest that a reproduction of each score could be off
+    # the largest possible error of each score
     most = _root_mean_square(max(score, 1 - score) for score in x)
     return {
         "topics": len(queries),
@@ -196,7 +196,7 @@ def _effect(
     if baseline is None and reproduced_baseline is None:
         return None
     if baseline is None or reproduced_baseline is None:
-        raise CranfieldError("an effect is over a baseline: give that of the original and that of the reproduced run.")
+        raise CranfieldError("effects need the baselines of both the original and the reproduced run.")
     bases = _side(baseline, measure, "baseline"), _side(reproduced_baseline, measure, "reproduced baseline")
     gains = [_gain(side, base, notes) for side, base in zip((one, other), bases, strict=True)]
     if gains[0] is None or gains[1] is None:
@@ -226,10 +226,10 @@ def _gain(side: _Side, base: _Side, notes: list[str]) -> tuple[float, float | No
 def _in_common(
     one: _Side, other: _Side, first: Mapping[str, Any], second: Mapping[str, Any], notes: list[str]
 ) -> list[str]:
-    """The topics that both have; those that only one has are told."""
+    """The topics that both have; a note names the others."""
     for side, mine, theirs in ((one, first, second), (other, second, first)):
         only = [query for query in mine if query not in theirs]
-        said = f"{pluralize(len(only), 'topic')} left out that only the {side.name} has: {join_names(only, 3)}."
+        said = f"{pluralize(len(only), 'topic')} left out because only the {side.name} has them: {join_names(only, 3)}."
         if only and said not in notes:
             notes.append(said)
     return [query for query in first if query in second]
@@ -248,7 +248,7 @@ def _orders(one: _Side, other: _Side, depth: int, p: float, notes: list[str]) ->
 
 
 def _rankings(side: _Side, queries: Sequence[str]) -> Iterator[list[str]]:
-    """The documents of each query, best first, ties broken as in any evaluation."""
+    """The documents of each query, best first, with ties broken as in an evaluation."""
     assert side.run is not None
     if queries:
         judged = join_run(Qrels.from_rows([], [], [], empty_queries=queries), side.run, side.joining)
@@ -267,9 +267,9 @@ def _order(x: list[str], y: list[str], p: float) -> Order:
 
 
 def _tau_union(x: list[str], y: list[str]) -> float | None:
-    """Kendall's tau union, as repro_eval has it: places in the sorted union, correlated rank by rank.
+    """Kendall's tau union, as in repro_eval: positions in the sorted union, correlated rank by rank.
 
-    Lists of different length, which it does not take, are cut to the shorter.
+    Lists of different length, which repro_eval does not accept, are cut to the shorter.
     """
     union = {doc: i for i, doc in enumerate(sorted({*x, *y}))}
     paired = sorted((union[a], union[b]) for a, b in zip(x, y, strict=False))

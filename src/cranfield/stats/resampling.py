@@ -1,4 +1,4 @@
-"""What chance could have made of the differences of two systems: flips of their signs, resamples of their topics."""
+"""Resampling of the differences of two systems: sign flips, and bootstrap samples of topics."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from cranfield.evaluation import Interval
 from cranfield.stats.paired_scores import PairedScores, standard_deviation
 
 Alternative = Literal["two-sided", "greater", "less"]
-BLOCK = 1 << 17  # values resampled at a time
+BLOCK = 1 << 17  # the number of values resampled at a time
 
 
 class Draws:
-    """Draws of a statistic, of which those count that are as extreme as what was observed.
+    """Draws of a statistic; the p-value counts those that are as extreme as the observed value.
 
-    Differences are taken in one order, and in the direction of their mean, so that neither the order of topics nor
-    that of the systems nor the hypothesis changes a draw.
+    Differences are sorted and oriented by their mean: draws depend neither on the order of topics, nor on that of the
+    systems, nor on the hypothesis.
     """
 
     observed: float
-    slack: float  # what is equal but for rounding is equal
+    slack: float  # values this close are equal
 
     def __init__(self, pairs: PairedScores, mu: float, resamples: int, seed: int) -> None:
         self.mu = mu
@@ -34,14 +34,14 @@ class Draws:
         self.total = math.fsum(self.d.tolist())
         self.mean = self.total / len(self.d)
         self.number, self.seed = int(resamples), int(seed)
-        self.extra = 1  # the data count as one of the draws
+        self.extra = 1  # the data count as a draw
 
     def values(self) -> Floats:
-        """What was drawn."""
+        """The values drawn."""
         raise NotImplementedError
 
     def ends(self, level: float, two_sided: bool) -> tuple[float, float]:
-        """The ends of an interval of the mean of the differences as they are held here."""
+        """The ends of an interval of the mean of `d`."""
         raise NotImplementedError
 
     def pvalue(self, alternative: Alternative) -> float:
@@ -56,8 +56,10 @@ class Draws:
         return (int(np.count_nonzero(extreme)) + self.extra) / (self.number + self.extra)
 
     def beyond(self, values: Floats, level: float) -> float:
-        """The greatest number that so many draws reach that it is not rejected."""
-        k = math.floor((1 - level) * (self.number + self.extra) - self.extra + 1e-9)  # if no more reach it, it is
+        """The largest value that enough draws reach for it not to be rejected."""
+        k = math.floor(
+            (1 - level) * (self.number + self.extra) - self.extra + 1e-9
+        )  # rejected if no more than k draws reach it
         last = self.number - 1 - k
         return math.inf if k < 0 else float(np.partition(values, last)[last])
 
@@ -71,10 +73,10 @@ class Draws:
 
 
 class Flips(Draws):
-    """Signs are flipped for a set of topics: for every set if there are few, else for some drawn by chance.
+    """Sign flips of sets of topics: of every set if there are few, else of random sets.
 
-    Flipping a set takes twice its sum from the total. So a flip is as extreme as the data exactly if the mean over its
-    set is on the other side of the hypothesis, and such means are the ends of intervals (Hartigan, Using subsample
+    Flipping a set subtracts twice its sum from the total. A flip is as extreme as the data if and only if the mean over
+    its set is on the other side of the hypothesis, and such means are the ends of intervals (Hartigan, Using subsample
     values as typical values, JASA 64, 1969).
     """
 
@@ -86,7 +88,7 @@ class Flips(Draws):
             self.number, self.extra = 1 << n, 0
         self.sums, self.sizes = np.zeros(self.number), np.zeros(self.number)
         for at, flipped in zip(range(0, n, 8), self._bytes(n), strict=True):
-            # eight topics have 256 sums, so that these are looked up, not added
+            # eight topics have only 256 sums, which are looked up
             bits = _BITS[:, : n - at]
             self.sums += (bits @ self.d[at : at + 8])[flipped]
             self.sizes += bits.sum(axis=1)[flipped]
@@ -105,12 +107,12 @@ class Flips(Draws):
         return self.total - 2 * self.sums
 
     def ends(self, level: float, two_sided: bool) -> tuple[float, float]:
-        """The least and the greatest mean that these flips would not reject."""
+        """The smallest and the largest mean that these flips would not reject."""
         lower, upper = self._limits(two_sided)
         return -self.beyond(-lower, level), self.beyond(upper, level)
 
     def _limits(self, two_sided: bool) -> tuple[Floats, Floats]:
-        """From which mean on upwards, and downwards, each flip is as extreme as the data."""
+        """The means above and below which each flip is as extreme as the data."""
         flipped = self.sums / np.maximum(self.sizes, 1)
         always = self.sizes == 0
         lower = upper = flipped
@@ -126,11 +128,11 @@ _BITS = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder=
 
 
 class Bootstrap(Draws):
-    """Topics are drawn with replacement, and differences taken from their mean: how far does a statistic stray?"""
+    """Topics drawn with replacement, with differences centred on their mean: the distribution of a statistic."""
 
     def __init__(self, pairs: PairedScores, mu: float, resamples: int, seed: int) -> None:
         super().__init__(pairs, mu, resamples, seed)
-        self.unit = float(np.abs(self.d).max())  # so that what is rounding does not depend on the scale
+        self.unit = float(np.abs(self.d).max())  # makes rounding independent of the scale
         centred = (self.d - self.mean) / self.unit
         self.strays = np.concatenate([self.statistics(rows) for rows in resampled(centred, self.number, self.seed)])
 
@@ -177,13 +179,13 @@ class Studentised(Bootstrap):
         return np.where(constant, far, mean / np.sqrt(np.where(constant, 1.0, variance) / n))
 
     def ends(self, level: float, two_sided: bool) -> tuple[float, float]:
-        """The least and the greatest mean that these resamples would not reject."""
+        """The smallest and the largest mean that these resamples would not reject."""
         above, below = (np.abs(self.strays),) * 2 if two_sided else (self.strays, -self.strays)
         return self.mean - self.beyond(above, level) * self.error, self.mean + self.beyond(below, level) * self.error
 
 
 def resampled(values: Floats, resamples: int, seed: int) -> Iterator[Floats]:
-    """Resamples of values with replacement, a row each, some at a time; how many at a time changes none of them."""
+    """Resamples of values with replacement, one per row, in blocks; the block size does not change them."""
     rng, n = np.random.default_rng(seed), len(values)
     rows = max(1, BLOCK // n)
     for start in range(0, resamples, rows):
@@ -191,7 +193,7 @@ def resampled(values: Floats, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 def sided(low: float, high: float, alternative: Alternative, level: float) -> Interval:
-    """An interval without an end on the side that the alternative does not ask about, as in SciPy."""
+    """An interval that is unbounded on the side that the alternative does not test, as in SciPy."""
     return Interval(-math.inf if alternative == "less" else low, math.inf if alternative == "greater" else high, level)
 
 
@@ -199,7 +201,7 @@ def require_draws(resamples: int, seed: int) -> None:
     if isinstance(resamples, bool) or not isinstance(resamples, (int, np.integer)) or resamples < 1:
         raise CranfieldError(f"resamples={resamples!r} is out of range: expected a whole number of at least 1.")
     if isinstance(seed, bool) or not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise CranfieldError(f"seed={seed!r} is out of range: expected a whole number from 0.")
+        raise CranfieldError(f"seed={seed!r} is out of range: expected a whole number of at least 0.")
 
 
 def _row_means(rows: Floats) -> Floats:

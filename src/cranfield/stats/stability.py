@@ -1,4 +1,4 @@
-"""How far a ranking of systems can be trusted: other topics, one topic less, other measures, another ranking."""
+"""Stability of a ranking of systems: with other topics, one topic less, other measures, or another ranking."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cranfield.stats.anova import TOLERANCE, as_table, rounding
 from cranfield.stats.correlation import ItemScores, RBOResult, align_scores, kendall_tau, rbo, tau_ap
 
 TRIALS = 1_000
-_CELLS = 1 << 21  # numbers held at once
+_CELLS = 1 << 21  # numbers in memory at a time
 _BIN = 0.01  # width of the bins of differences, as in Voorhees & Buckley
 
 
 class SwapBin(Record):
-    """Of all comparisons whose difference on one half of the topics lies in a range, how many the other half denies."""
+    """Comparisons whose difference on one half of the topics is in a range, and how many the other half reverses."""
 
     low: float
     high: float
@@ -47,7 +47,7 @@ class Halves(Record, eq=False):
     note: str = (
         "a swap is a pair of systems that the two samples put in opposite orders (a tie in either is none); tau is "
         "tau_b between the two rankings, 1 if both and 0 if one of them ties all systems. Samples are half of the "
-        "topics or fewer, so that a ranking by all of them is more stable than this."
+        "topics or fewer, so a ranking on all of them is more stable than this."
     )
 
     @property
@@ -56,14 +56,14 @@ class Halves(Record, eq=False):
         return math.fsum(self.taus) / len(self.taus)
 
     def tau_range(self, level: float = 0.95) -> tuple[float, float]:
-        """Between which values tau lies in that share of trials."""
+        """The range of tau in this share of trials."""
         low, high = np.quantile(self.taus, [(1 - level) / 2, (1 + level) / 2]).tolist()
         return low, high
 
     def difference_needed(self, rate: float = 0.05) -> float | None:
-        """The difference from which on swaps are no more frequent than a rate; None if there is none such.
+        """The difference above which swaps are no more frequent than a rate; None if there is none.
 
-        The lower end of the first bin from which on all together have at most that rate.
+        The lower end of the first bin from which all bins together have at most this rate.
         """
         found = None
         comparisons = swaps = 0
@@ -76,7 +76,7 @@ class Halves(Record, eq=False):
 
 
 def halves(table: Any, trials: int = TRIALS, seed: int = 1, size: int | None = None) -> Halves:
-    """How often random halves of the topics disagree on which of two systems is better, and tau between them.
+    """Measure how often random halves of the topics disagree on which of two systems is better, and tau between them.
 
     Each trial draws two samples without a topic in common, of n/2 topics or of `size`. The swap rate is the share of
     pairs of systems whose order differs (Voorhees & Buckley, SIGIR 2002; Sanderson & Zobel, SIGIR 2005, without
@@ -89,7 +89,7 @@ def halves(table: Any, trials: int = TRIALS, seed: int = 1, size: int | None = N
     n, m = scores.shape
     each = n // 2 if size is None else size
     if not 1 <= each <= n // 2:
-        raise CranfieldError(f"samples of {each} topics: expected from 1 to {n // 2}, half of the topics.")
+        raise CranfieldError(f"samples of {each} topics: expected 1 to {n // 2}, half of the topics.")
     if trials < 1:
         raise CranfieldError(f"{trials} trials: expected a whole number of at least 1.")
     tally = _Tally(m, rounding(scores))
@@ -109,7 +109,7 @@ def halves(table: Any, trials: int = TRIALS, seed: int = 1, size: int | None = N
 
 
 def by_size(table: Any, sizes: Sequence[int] | None = None, trials: int = TRIALS, seed: int = 1) -> tuple[Halves, ...]:
-    """The same for samples of several sizes: 5, 10, 15, … topics up to half of them, unless `sizes` says otherwise."""
+    """The same for samples of several sizes; by default 5, 10, 15, … topics, up to half of them."""
     scores = as_table(table, topics=2)
     half = len(scores) // 2
     if sizes is None:
@@ -119,12 +119,12 @@ def by_size(table: Any, sizes: Sequence[int] | None = None, trials: int = TRIALS
 
 
 class _Tally:
-    """Counts of swaps, by pair and by difference, while trials go on."""
+    """Running counts of swaps, by pair and by difference."""
 
     def __init__(self, systems: int, slack: float) -> None:
         self.pairs = np.triu_indices(systems, 1)
         self.slack = slack
-        # bins are of scores up to 1; others are taken by their size
+        # bins are for scores up to 1; larger scores scale them
         self.width = _BIN * max(1.0, slack / TOLERANCE)
         self.swaps = np.zeros(len(self.pairs[0]), dtype=np.int64)
         self.counts: dict[int, int] = {}
@@ -132,7 +132,7 @@ class _Tally:
         self.taus: list[Floats] = []
 
     def add(self, one: Floats, other: Floats) -> None:
-        """Take in some trials: the means of the systems on the one sample and on the other."""
+        """Add trials: the means of the systems on one sample and on the other."""
         first = _pair_differences(one, self.pairs, self.slack)
         second = _pair_differences(other, self.pairs, self.slack)
         swapped = first * second < 0
@@ -151,7 +151,7 @@ class _Tally:
 
 
 def _samples(scores: Floats, size: int, trials: int, seed: int) -> Iterator[tuple[Floats, Floats]]:
-    """The means of the systems on two samples of topics, a row a trial; some trials at a time."""
+    """The means of the systems on two samples of topics, a row per trial, in blocks."""
     rng = np.random.default_rng(seed)
     n, m = scores.shape
     at_once = max(1, _CELLS // max(n, m * m))
@@ -163,13 +163,13 @@ def _samples(scores: Floats, size: int, trials: int, seed: int) -> Iterator[tupl
 
 
 def _means_where(chosen: Bools, scores: Floats) -> Floats:
-    """The means over the topics chosen, a row of them at a time."""
+    """The means over the chosen topics, one row per choice."""
     means: Floats = chosen.astype(np.float64) @ scores / chosen.sum(axis=1, keepdims=True)
     return means
 
 
 def _pair_differences(means: Floats, pairs: tuple[Ints, Ints], slack: float) -> Floats:
-    """The difference of each pair of systems, 0 where it is but rounding."""
+    """The difference of each pair of systems, 0 where it is only rounding."""
     differences = means[:, pairs[0]] - means[:, pairs[1]]
     return np.where(np.abs(differences) <= slack, 0.0, differences)
 
@@ -190,7 +190,7 @@ def _symmetric(pairs: Floats, m: int) -> Floats:
 
 
 class LeaveOneOut(Record, eq=False):
-    """What the comparison would be without each topic; a row or an entry a topic."""
+    """The comparison without each topic; one row or entry per topic."""
 
     means: Floats  # of all topics, by system
     without: Floats  # topics × systems: the mean of each system without the topic
@@ -205,7 +205,7 @@ class LeaveOneOut(Record, eq=False):
 
     @property
     def changes_winner(self) -> Bools:
-        """Which topics decide on the best system."""
+        """The topics whose absence changes the best system."""
         return np.asarray(self.winners != self.winner)
 
     @property
@@ -221,7 +221,7 @@ class LeaveOneOut(Record, eq=False):
 
 
 def leave_one_out(table: Any) -> LeaveOneOut:
-    """How much each topic matters: what its absence changes in differences, in the ranking, and in who is best.
+    """Measure the influence of each topic: how its absence changes differences, the ranking, and the best system.
 
     >>> found = leave_one_out([[0.1, 0.9], [0.5, 0.4], [0.5, 0.4]])
     >>> found.order[0], found.changes_winner.tolist()
@@ -255,11 +255,11 @@ def _taus_with(means: Floats, without: Floats, slack: float) -> Iterator[Floats]
 
 
 class RankingCorrelation(Record):
-    """How alike two rankings of the same systems are."""
+    """The similarity of two rankings of the same systems."""
 
     systems: int
     tau: float  # Kendall's tau_b
-    tau_ap: float  # the AP correlation, symmetric and with ties (tau_AP,b), which minds the top more
+    tau_ap: float  # the AP correlation, symmetric and with ties (tau_AP,b), which weights the top more
     pearson: float  # of the scores themselves
     rbo: RBOResult
     p: float  # of RBO
@@ -267,17 +267,17 @@ class RankingCorrelation(Record):
 
 
 def system_ranking_correlation(x: ItemScores, y: ItemScores, p: float = 0.9) -> RankingCorrelation:
-    """How alike two rankings of systems are, given their means: by two measures, on two collections, …
+    """Correlate two rankings of systems, given their means, by two measures, on two collections, …
 
-    Takes lists, system by system, or two {system: mean}. A side that gives all systems the same mean has no ranking:
-    correlations are then 1 if the other does too, else 0, and `note` says so.
+    Takes lists, system by system, or two {system: mean}. If all means of one side are equal, it has no ranking:
+    correlations are then 1 if the same holds for the other side, else 0, and `note` says so.
 
     >>> round(system_ranking_correlation([0.4, 0.3, 0.2], [0.5, 0.1, 0.3]).tau, 4)
     0.3333
     """
     one, other = map(_without_rounding, align_scores(x, y))
     if len(one) < 2:
-        raise CranfieldError(f"a ranking is one of at least two systems, found {len(one)}.")
+        raise CranfieldError(f"expected at least two systems to rank, found {len(one)}.")
     constant = [side for side, means in (("first", one), ("second", other)) if np.ptp(means) == 0]
     note = f"the {' and the '.join(constant)} ranking ties all systems." if constant else ""
     alike = float(len(constant) == 2)
@@ -309,7 +309,7 @@ def _pearson(x: Floats, y: Floats) -> float:
 
 
 class MeasureCorrelation(Record, eq=False):
-    """How alike measures rank systems; matrices are measures × measures, 1 on the diagonal."""
+    """The similarity of rankings by several measures; matrices are measures × measures, 1 on the diagonal."""
 
     measures: tuple[str, ...]
     systems: int
@@ -320,10 +320,10 @@ class MeasureCorrelation(Record, eq=False):
 
 
 def measure_correlation(means: Mapping[str, Any]) -> MeasureCorrelation:
-    """Whether measures rank systems alike: tau, tau_AP (b, symmetric) and Pearson for each pair of measures.
+    """Correlate the rankings of systems by several measures: tau, tau_AP (b, symmetric) and Pearson for each pair.
 
-    Takes {measure: means}, a mean for each system as a list or as {system: mean}, or {measure: table of scores}, topics
-    × systems, whose means are taken. A measure that gives all systems the same mean correlates 1 with its like, else 0.
+    Takes {measure: means}, with means as a list or as {system: mean}, or {measure: table of scores}, topics × systems.
+    A measure with the same mean for all systems correlates 1 with another such measure, else 0.
 
     >>> measure_correlation({"AP": [0.3, 0.2, 0.1], "RR": [0.9, 0.7, 0.8]}).tau.round(4).tolist()
     [[1.0, 0.3333], [0.3333, 1.0]]
@@ -350,7 +350,7 @@ def _system_means(name: str, given: Any) -> Any:
     column = np.asarray(given, dtype=np.float64)
     if column.ndim > 2 or column.ndim == 0:
         raise CranfieldError(
-            f"{name}: expected a mean a system, or a table topics × systems, found {column.ndim} axes."
+            f"{name}: expected a mean per system, or a table topics × systems, found {column.ndim} axes."
         )
     return as_table(column).mean(axis=0) if column.ndim == 2 else column
 

@@ -1,6 +1,6 @@
-"""The studentised range: how far apart the extremes of m means are by chance alone, for Tukey's and Nemenyi's tests.
+"""The studentised range distribution, for Tukey's and Nemenyi's tests.
 
-scipy.stats has it too, at 10 ms a value and a second to import; all pairs of 100 systems are 4,950 values.
+scipy.stats takes 10 ms per value and a second to import; all pairs of 100 systems are 4,950 values.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.data import Floats
 from cranfield.errors import CranfieldError
 
-# Both integrands are analytic and vanish quickly at both ends, where the trapezoidal rule converges exponentially
+# Both integrands are analytic and vanish quickly at both ends, so the trapezoidal rule converges exponentially
 # (Trefethen & Weideman, SIAM Review 56, 2014); with these steps it is good to 1e-12.
 _STEP = 0.125  # of a normal deviate
 _END = 9.5
@@ -35,7 +35,7 @@ def range_sf(q: Floats, m: int, df: float = math.inf) -> Floats:
 
 
 def range_ppf(level: float, m: int, df: float = math.inf) -> float:
-    """The studentised range that is exceeded with chance 1 − level.
+    """The studentised range that is exceeded with probability 1 − level.
 
     >>> round(range_ppf(0.95, m=3, df=6), 6)
     4.339195
@@ -59,16 +59,16 @@ def _above(q: float, m: int, df: float, level: float) -> bool:
 
 def _require_means(m: int, df: float) -> None:
     if m < 2:
-        raise CranfieldError(f"a range is one of at least two means, found {m}.")
+        raise CranfieldError(f"expected at least two means, found {m}.")
     if not df >= 1:
         raise CranfieldError(f"a studentised range needs at least 1 degree of freedom, found {df:g}.")
 
 
 def _normal_range_sf(width: Floats, m: int) -> Floats:
-    """The chance that m standard normal values are spread wider than each width.
+    """The probability that the range of m standard normal values exceeds each width.
 
-    m ∫ φ(z) [Φ(z)^(m−1) − (Φ(z) − Φ(z − width))^(m−1)] dz, z being the largest of them; written so that no digits of
-    a small chance cancel.
+    m ∫ φ(z) [Φ(z)^(m−1) − (Φ(z) − Φ(z − width))^(m−1)] dz, z being the largest of them; written such that small
+    probabilities keep their digits.
     """
     from scipy.special import log_ndtr
 
@@ -82,7 +82,7 @@ def _normal_range_sf(width: Floats, m: int) -> Floats:
 
 
 def _deviations(df: float) -> tuple[Floats, Floats]:
-    """Standard deviations that a sample of unit variance may show, and their chances: a step is one of logarithms."""
+    """Standard deviations of samples of unit variance, and their probabilities, in equal steps of the logarithm."""
     step = min(_LONGEST_STEP, 1 / math.sqrt(2 * df) / _STEPS_IN_DEVIATION)
     logs = np.arange(_where_negligible(df, -1.0), _where_negligible(df, 1.0) + step, step)
     density = np.exp(_log_density(logs, df))
