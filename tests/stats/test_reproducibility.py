@@ -118,8 +118,10 @@ def test_only_the_first_documents_are_compared():
 def test_topics_that_only_one_has_are_told():
     found = reproduce(ADVANCED, {"1": 0.62, "9": 0.5})
     assert found.topics == 1 and found.rmse == 0
-    assert found.notes[0].startswith("4 topics left out because only the original run has them: '2', '3', '4' and 1 more")
-    assert "1 topic left out that only the reproduced run has: '9'" in found.notes[1]
+    assert found.notes[0].startswith(
+        "4 topics left out because only the original run has them: '2', '3', '4' and 1 more"
+    )
+    assert "1 topic left out because only the reproduced run has them: '9'" in found.notes[1]
 
 
 def test_an_experiment_repeated_on_other_topics_has_effects_only():
