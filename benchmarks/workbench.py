@@ -166,7 +166,7 @@ class Judge:
 def signed_in(log: str, port: int, options: argparse.Namespace) -> tuple[list[Judge], str]:
     """Judges who have signed in already, and the cookie of a coordinator who has."""
     with open_log(log) as opened:
-        opened.set_up(Settings(judgments=2, repeats=0.05))
+        opened.configure(Settings(judgments=2, repeats=0.05))
         accounts = Accounts(opened.database, Cost(4, 8, 1))
         app_state = AppState(DataSource(), AllowedHosts(), load_token_key(opened.database))
         user = accounts.accept(accounts.invite("coordinator", "coordinator"), "password of this run")

@@ -28,7 +28,7 @@ from uuid import uuid4
 import pytest
 
 from cranfield import Run, read_documents, read_qrels, read_run
-from cranfield.annotation import Desk, open_log
+from cranfield.annotation import AssessorSession, open_log
 from tests.annotation.test_screen import Terminal
 from tests.lab import servers
 from tests.lab.test_embeddings import Server
@@ -286,10 +286,10 @@ def a_server_answers_curl(command: ByHand, request: pytest.FixtureRequest) -> No
 def judge_one(log: str, pool: str) -> None:
     with open_log(log) as opened:
         opened.add_pool(pool)
-        desk = Desk(opened, "ada")
-        item = desk.next(None)
+        session = AssessorSession(opened, "ada")
+        item = session.next(None)
         assert item is not None
-        desk.save("judge", item.query, item.place, 2)
+        session.save("judge", item.query, item.place, 2)
 
 
 @takes("cranfield judge ")

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import pytest
 
-from cranfield.annotation import Desk, JudgmentLog, Settings, open_log
+from cranfield.annotation import AssessorSession, JudgmentLog, Settings, open_log
 
 DATABASES = ["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)]
 
@@ -36,18 +36,18 @@ def small(tmp_path: Path) -> Iterator[JudgmentLog]:
         yield opened
 
 
-def judge_all(desk: Desk, grade: float = 1, query: str | None = None) -> list[str]:
+def judge_all(session: AssessorSession, grade: float = 1, query: str | None = None) -> list[str]:
     """Give every document that is left the same grade; the documents in the order in which they came."""
     seen = []
-    item = desk.next(query)
+    item = session.next(query)
     while item is not None:
         seen.append(item.doc)
-        saved = desk.save("judge", item.query, item.place, grade)
-        item = saved.next or desk.next(query)
+        saved = session.save("judge", item.query, item.place, grade)
+        item = saved.next or session.next(query)
     return seen
 
 
 def with_pairs(log: JudgmentLog, topics: int, docs: int, **settings: object) -> JudgmentLog:
-    log.set_up(Settings(**settings))  # type: ignore[arg-type]
+    log.configure(Settings(**settings))  # type: ignore[arg-type]
     log.add_pairs({str(query): [f"d{query}-{i}" for i in range(docs)] for query in range(1, topics + 1)})
     return log

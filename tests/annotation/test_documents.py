@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cranfield.annotation.documents import Marker
+from cranfield.annotation.documents import Highlighter
 from cranfield.data.collection import Topic
 
 
 def marked(title: str, text: str) -> list[str]:
-    return [text[first:last] for first, last in Marker(Topic("1", title)).spans(text)]
+    return [text[first:last] for first, last in Highlighter(Topic("1", title)).spans(text)]
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_words_of_scripts_without_spaces_are_marked_wherever_they_stand(
     title: str, text: str, expected: list[str]
 ) -> None:
     assert marked(title, text) == expected
-    assert Marker(Topic("1", title)).words([text]) == sorted({word.lower() for word in expected})
+    assert Highlighter(Topic("1", title)).words([text]) == sorted({word.lower() for word in expected})
 
 
 def test_a_title_of_stop_words_alone_has_them_marked() -> None:

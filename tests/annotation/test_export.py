@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.annotation import (
-    Desk,
+    AssessorSession,
     Event,
     JudgingError,
     JudgmentLog,
@@ -19,7 +19,7 @@ from cranfield.annotation import (
     open_log,
     write_history,
 )
-from cranfield.annotation.export import number_of_events
+from cranfield.annotation.export import count_events
 from cranfield.data.collection import Qrels
 from cranfield.errors import InputError
 from cranfield.io import read_qrels, write_qrels
@@ -36,16 +36,16 @@ GRADES: dict[str, dict[str, float | None]] = {
 @pytest.fixture
 def judged(log: JudgmentLog) -> JudgmentLog:
     """Three assessors; nobody can judge d, nobody has come to e."""
-    log.set_up(Settings(judgments=3))
+    log.configure(Settings(judgments=3))
     log.add_pairs({"1": ["a", "b", "c", "d", "e"]})
     for name, own in GRADES.items():
-        desk = Desk(log, name)
-        desk.next("1")
+        session = AssessorSession(log, name)
+        session.next("1")
         for place in range(1, 6):
-            item = desk.at("1", place)
+            item = session.item_at("1", place)
             if item.doc in own:
                 grade = own[item.doc]
-                desk.save("cannot" if grade is None else "judge", "1", place, grade)
+                session.save("cannot" if grade is None else "judge", "1", place, grade)
     return log
 
 
@@ -66,7 +66,7 @@ def test_rules_make_one_grade_of_several(judged: JudgmentLog, rule: str, expecte
 def test_the_primary_assessor_counts_first(judged: JudgmentLog) -> None:
     assert export_qrels(judged, "primary", primary="cyd").qrels.to_dict()["1"] == {"a": 1, "b": 2, "c": 0}
     assert export_qrels(judged, assessors=["bob"]).qrels.to_dict()["1"] == {"a": 0, "b": 2, "c": 2}
-    with pytest.raises(InputError, match="no assessor 'zoe'"):
+    with pytest.raises(InputError, match="unknown assessor 'zoe'"):
         export_qrels(judged, assessors=["zoe"])
 
 
@@ -102,9 +102,9 @@ def test_models_are_left_out_unless_asked_for(judged: JudgmentLog) -> None:
 def test_gold_pairs_and_repeats_are_in_no_export(log: JudgmentLog) -> None:
     with_pairs(log, 1, 6, repeats=0.5)
     log.add_gold({"1": {"g1": 2.0}})
-    desk, seen = Desk(log, "ada"), set()
-    while (item := desk.next()) is not None:
-        desk.save("judge", "1", item.place, 3 if item.doc in seen else 1)
+    session, seen = AssessorSession(log, "ada"), set()
+    while (item := session.next()) is not None:
+        session.save("judge", "1", item.place, 3 if item.doc in seen else 1)
         seen.add(item.doc)
     found = export_qrels(log)
     assert found.qrels.to_dict()["1"] == {f"d1-{i}": 1.0 for i in range(6)}
@@ -115,9 +115,9 @@ def test_gold_pairs_and_repeats_are_in_no_export(log: JudgmentLog) -> None:
 def test_a_sample_gives_five_columns(tmp_path: Path, log: JudgmentLog) -> None:
     form = Qrels.from_rows(["1"] * 4, ["a", "b", "c", "d"], [-1] * 4, extra={"stratum": ["1", "1", "2", "2"]})
     log.add_pairs({"1": ["a", "c"]})
-    desk = Desk(log, "ada")
-    judge_all(desk, 2)
-    desk.save("judge", "1", desk.found("1", "elsewhere", "words").place, 3)
+    session = AssessorSession(log, "ada")
+    judge_all(session, 2)
+    session.save("judge", "1", session.add_found("1", "elsewhere", "words").place, 3)
     found = export_qrels(log, sample=form)
     write_qrels(found.qrels, tmp_path / "sample.qrels", "sampled")
     rows = [line.split() for line in (tmp_path / "sample.qrels").read_text().splitlines()]
@@ -136,12 +136,12 @@ def test_a_sample_gives_five_columns(tmp_path: Path, log: JudgmentLog) -> None:
 def test_nothing_judged_is_said(log: JudgmentLog) -> None:
     with pytest.raises(JudgingError, match="nothing is judged yet"):
         export_qrels(with_pairs(log, 1, 2))
-    with pytest.raises(InputError, match="no rule 'guess': expected one of majority"):
+    with pytest.raises(InputError, match="unknown rule 'guess': expected one of majority"):
         export_qrels(log, "guess")
 
 
 def test_the_history_holds_every_event(judged: JudgmentLog, tmp_path: Path) -> None:
-    Desk(judged, "ada").undo()
+    AssessorSession(judged, "ada").undo()
     n = write_history(judged, tmp_path / "history.jsonl")
     header, *lines = [json.loads(line) for line in (tmp_path / "history.jsonl").read_text().splitlines()]
     assert len(lines) == n == len(list(judged.events())) and header["judgments"]["grades"][0]["value"] == 0
@@ -157,19 +157,19 @@ def test_the_history_holds_every_event(judged: JudgmentLog, tmp_path: Path) -> N
 def test_a_history_has_gold_pairs_and_repeats_only_if_asked_and_marked(log: JudgmentLog, tmp_path: Path) -> None:
     with_pairs(log, 1, 6, repeats=0.5)
     log.add_gold({"1": {"g1": 2.0}})
-    judge_all(Desk(log, "ada"))
+    judge_all(AssessorSession(log, "ada"))
     assert write_history(log, tmp_path / "h.jsonl") == 6
     lines = [json.loads(line) for line in (tmp_path / "h.jsonl").read_text().splitlines()[1:]]
     assert all("gold" not in line and "again" not in line and line["doc"] != "g1" for line in lines)
     assert write_history(log, tmp_path / "h.csv", "csv") == 6 and "g1" not in (tmp_path / "h.csv").read_text()
-    assert write_history(log, tmp_path / "all.jsonl", all_events=True) == number_of_events(log) == 10
+    assert write_history(log, tmp_path / "all.jsonl", all_events=True) == count_events(log) == 10
     lines = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()[1:]]
     assert sum("gold" in line for line in lines) == 1 and sum("again" in line for line in lines) == 3
 
 
 def test_a_single_assessor_needs_no_rule(tmp_path: Path) -> None:
     with open_log(tmp_path / "log.db") as log:
-        judge_all(Desk(with_pairs(log, 1, 3), "ada"), 0)
+        judge_all(AssessorSession(with_pairs(log, 1, 3), "ada"), 0)
         found = export_qrels(log)
         assert found.qrels.to_dict()["1"] == {"d1-0": 0, "d1-1": 0, "d1-2": 0} and found.notes == ()
 
@@ -180,10 +180,10 @@ def test_whatever_is_in_a_log_can_be_written_and_comes_back(log: JudgmentLog, tm
     docs = [f"d{i}" for i in range(len(notes) - 1)] + ["=doc\udcff"]
     log.add_pairs({"1": docs})
     for number, (doc, note) in enumerate(zip(docs, notes, strict=True)):
-        at = f"2026-01-01T00:00:{number:02}Z"
+        db = f"2026-01-01T00:00:{number:02}Z"
         log.append(
             Event(
-                f"key\udfff{number}", "judge", "ada", "1", doc, 1.0, note, judged_at=at, recorded_at=at, method="\udc00"
+                f"key\udfff{number}", "judge", "ada", "1", doc, 1.0, note, judged_at=db, recorded_at=db, method="\udc00"
             )
         )
     file = tmp_path / f"history.{format}"
@@ -202,9 +202,9 @@ def test_of_a_sample_only_what_was_judged_is_counted_as_judged(tmp_path: Path) -
     form = Qrels.from_rows(["1"] * 3, ["a", "b", "c"], [-1.0] * 3, extra={"stratum": ["1", "1", "2"]}, name="form")
     with open_log(tmp_path / "log.db") as log:
         log.add_pairs({"1": ["a", "b"]})
-        desk = Desk(log, "ada")
-        desk.next()
-        desk.save("judge", "1", 1, 2)
+        session = AssessorSession(log, "ada")
+        session.next()
+        session.save("judge", "1", 1, 2)
         exported = export_qrels(log, sample=form)
         assert (len(exported.qrels), exported.judgments) == (3, 1)
         assert exported_text(exported, log.settings.scale).splitlines()[:2] == [
@@ -218,16 +218,16 @@ def test_of_a_sample_only_what_was_judged_is_counted_as_judged(tmp_path: Path) -
 def test_what_is_in_the_pool_is_exported_though_it_was_to_be_gold(log: JudgmentLog) -> None:
     log.add_pairs({"1": ["a", "b"]})
     log.add_gold({"1": {"b": 2.0, "g": 1.0, "later": 0.0}})
-    assert log.not_gold({"1": {"b": 2.0, "g": 1.0, "later": 0.0}}) == [("1", "b")]
-    judge_all(Desk(log, "ada"), 1)
+    assert log.find_not_gold({"1": {"b": 2.0, "g": 1.0, "later": 0.0}}) == [("1", "b")]
+    judge_all(AssessorSession(log, "ada"), 1)
     assert export_qrels(log).qrels.to_dict() == {"1": {"a": 1, "b": 1}}
     assert log.add_pairs({"1": ["b", "later"]}) == 1  # a pool that comes later makes an ordinary pair of a gold one
     assert export_qrels(log).qrels.to_dict() == {"1": {"a": 1, "b": 1, "later": 1}}
     log.add_gold({"1": {"b": 2.0, "g": 1.0, "later": 0.0}})  # a workspace says so at every start
     assert export_qrels(log).qrels.to_dict() == {"1": {"a": 1, "b": 1, "later": 1}}
     assert {pair.doc: pair.gold for pair in log.pairs()} == {"a": None, "b": None, "g": 1.0, "later": None}
-    assert Desk(log, "grace").next() is not None  # gold is for everybody
-    assert judge_all(Desk(log, "grace"), 1) == ["g"]
+    assert AssessorSession(log, "grace").next() is not None  # gold is for everybody
+    assert judge_all(AssessorSession(log, "grace"), 1) == ["g"]
 
 
 def by_names(log: JudgmentLog, path: Path, grades: dict[str, dict[str, float]]) -> None:
@@ -247,7 +247,7 @@ def by_names(log: JudgmentLog, path: Path, grades: dict[str, dict[str, float]]) 
 def test_a_negative_grade_of_the_scale_is_a_judgment_to_every_rule(
     log: JudgmentLog, tmp_path: Path, rule: str, grade: float
 ) -> None:
-    log.set_up(Settings(scale=Scale.of([(-2, "Junk"), (0, "No"), (1, "Yes")]), judgments=3))
+    log.configure(Settings(scale=Scale.of([(-2, "Junk"), (0, "No"), (1, "Yes")]), judgments=3))
     junk = {"ada": {"a": -2, "b": -2}, "bob": {"a": -2, "b": -2}, "cyd": {"a": 1, "b": -2}}
     by_names(log, tmp_path / "j.jsonl", junk)
     exported = export_qrels(log, rule)
@@ -256,34 +256,37 @@ def test_a_negative_grade_of_the_scale_is_a_judgment_to_every_rule(
 
 
 def test_minus_1_is_not_both_a_grade_and_none(log: JudgmentLog, tmp_path: Path) -> None:
-    log.set_up(Settings(scale=Scale.of([(-1, "Junk"), (0, "No"), (1, "Yes")])))
+    log.configure(Settings(scale=Scale.of([(-1, "Junk"), (0, "No"), (1, "Yes")])))
     by_names(log, tmp_path / "j.jsonl", {"ada": {"a": -1}})
     with pytest.raises(InputError, match="-1 is a grade"):
         export_qrels(log, unjudged=True)
 
 
 def test_why_pairs_have_no_grade_is_told(log: JudgmentLog, tmp_path: Path) -> None:
-    log.set_up(Settings(judgments=2))
+    log.configure(Settings(judgments=2))
     log.add_pairs({"1": ["a", "b", "c", "d"]})
     by_names(log, tmp_path / "j.jsonl", {"ada": {"a": 0, "b": 1, "c": 1}, "bob": {"a": 3, "c": 1}})
     assert export_qrels(log, least=2).notes == (
         "1 pair judged by fewer than 2 not in the output.",
         "1 pair without a judgment not in the output.",
     )
-    assert "1 pair whose grades tie not in the output." in export_qrels(log, ties="drop").notes
+    assert "1 pair with tied grades not in the output." in export_qrels(log, ties="drop").notes
     told = export_qrels(log, assessors=["bob"], unjudged=True)
-    assert told.notes == ("1 pair judged by others than 'bob' only, as -1.", "1 pair without a judgment, as -1.")
+    assert told.notes == (
+        "1 pair judged by assessors other than 'bob' only, as -1.",
+        "1 pair without a judgment, as -1.",
+    )
     assert told.qrels.to_dict()["1"] == {"a": 3, "b": -1, "c": 1, "d": -1}
 
 
 @pytest.mark.parametrize("format", ["jsonl", "csv"])
 def test_a_note_that_was_taken_away_stays_away(log: JudgmentLog, tmp_path: Path, format: str) -> None:
     log.add_pairs({"1": ["a", "b"]})
-    desk = Desk(log, "ada")
+    session = AssessorSession(log, "ada")
     for place, last in ((1, ""), (2, None)):
-        desk.next("1")
-        desk.save("note", "1", place, note="first thoughts")
-        desk.save("judge", "1", place, 2, note=last)
+        session.next("1")
+        session.save("note", "1", place, note="first thoughts")
+        session.save("judge", "1", place, 2, note=last)
     file = tmp_path / f"h.{format}"
     write_history(log, file, format)
     with open_log(tmp_path / "copy.db") as copy:

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from cranfield.annotation import Scale, Settings, export_qrels, import_judgments, open_log
-from cranfield.annotation.documents import Texts
-from cranfield.annotation.packet import Packet, asset, in_script, packet, places_by_chance, places_of
-from cranfield.annotation.settings import USUAL_GUIDELINES
+from cranfield.annotation.documents import TextLookup
+from cranfield.annotation.packet import Packet, build_packet, escape_json, load_places, read_asset, shuffle_places
+from cranfield.annotation.settings import DEFAULT_GUIDELINES
 from cranfield.data.collection import Document, Topic
 from cranfield.errors import InputError
 from tests.annotation.conftest import with_pairs
@@ -36,9 +36,9 @@ PAIRS = {"1": ["d0", "d1", "d2", "d3", "d4"], "<b>2</b>": ["<i>evil</i>", "no-te
 
 
 def made(assessor: str | None = "Ada", pairs: dict[str, list[str]] = PAIRS, **more: Any) -> Packet:
-    texts = Texts.of(TOPICS, DOCUMENTS, [doc for docs in pairs.values() for doc in docs])
-    return packet(
-        places_by_chance(pairs, assessor, 1), texts, assessor=assessor, guidelines=f"Judge well. {EVIL}", **more
+    texts = TextLookup.of(TOPICS, DOCUMENTS, [doc for docs in pairs.values() for doc in docs])
+    return build_packet(
+        shuffle_places(pairs, assessor, 1), texts, assessor=assessor, guidelines=f"Judge well. {EVIL}", **more
     )
 
 
@@ -53,7 +53,9 @@ def test_a_packet_loads_nothing_and_runs_only_what_is_its_own() -> None:
     assert html.count("<script") == 2 and html.count("<style") == 1  # data, code; nothing of a document got out
     assert not re.search(r"<(link|img|iframe|object|embed|base|form)\b|@import|url\(", html)
     for name in ("judging.js", "packet.js", "judging.css"):
-        assert not re.search(r"https?://|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", asset(name)), name
+        assert not re.search(
+            r"https?://|innerHTML|outerHTML|insertAdjacent|document\.write|eval\(", read_asset(name)
+        ), name
 
 
 def test_nothing_but_what_is_to_be_judged_is_in_the_file() -> None:
@@ -67,16 +69,16 @@ def test_nothing_but_what_is_to_be_judged_is_in_the_file() -> None:
 
 
 def test_without_guidelines_a_packet_has_the_usual_ones() -> None:
-    texts = Texts.of(TOPICS, DOCUMENTS, ["d0"])
-    html = packet(places_by_chance({"1": ["d0"]}, "Ada", 1), texts, assessor="Ada").html
+    texts = TextLookup.of(TOPICS, DOCUMENTS, ["d0"])
+    html = build_packet(shuffle_places({"1": ["d0"]}, "Ada", 1), texts, assessor="Ada").html
     data = json.loads(re.search(r'id="data">(.*?)</script>', html, re.S)[1])  # type: ignore[index]
-    assert data["guidelines"] == USUAL_GUIDELINES and "you write a report on the topic" in USUAL_GUIDELINES
+    assert data["guidelines"] == DEFAULT_GUIDELINES and "you are writing a report on the topic" in DEFAULT_GUIDELINES
 
 
 def test_the_same_input_gives_the_same_packet_and_assessors_have_their_own_orders() -> None:
     assert made().html == made().html and made().id != made("Bob").id
     long = {"1": [f"d{i}" for i in range(40)]}
-    orders = [places_by_chance(long, name, seed)["1"] for name, seed in (("ada", 1), ("bob", 1), ("ada", 2))]
+    orders = [shuffle_places(long, name, seed)["1"] for name, seed in (("ada", 1), ("bob", 1), ("ada", 2))]
     assert len({tuple(order) for order in orders}) == 3
     assert all(sorted(doc for _, doc in order) == sorted(long["1"]) for order in orders)
 
@@ -86,27 +88,27 @@ def test_what_cannot_be_in_a_packet_is_said() -> None:
         made(pairs={"1": []})
     with pytest.raises(InputError, match="not UTF-8"):
         made(pairs={"1": ["d\udcff"]})
-    with pytest.raises(InputError, match="'two words' cannot stand in qrels"):
+    with pytest.raises(InputError, match="'two words' cannot be written to qrels"):
         made(pairs={"1": ["d0", "two words"]})
 
 
 def test_json_in_a_page_holds_no_markup() -> None:
-    text = in_script(json.dumps(EVIL, ensure_ascii=False))
+    text = escape_json(json.dumps(EVIL, ensure_ascii=False))
     assert not set("<>&\u2028\u2029") & set(text) and json.loads(text) == EVIL
 
 
 def test_a_packet_of_a_log_has_what_is_left_in_the_order_kept_there(tmp_path: Path) -> None:
-    from cranfield.annotation import Desk
+    from cranfield.annotation import AssessorSession
 
     with open_log(tmp_path / "log.db") as log:
         with_pairs(log, 1, 10, repeats=0.3)
-        desk = Desk(log, "ada")
-        first = desk.next()
+        session = AssessorSession(log, "ada")
+        first = session.next()
         assert first is not None
-        desk.save("judge", "1", first.place, 1)
-        places = places_of(log, "ada")["1"]
+        session.save("judge", "1", first.place, 1)
+        places = load_places(log, "ada")["1"]
         assert len(places) == 12 and first.place not in [place for place, _ in places]
-        assert all(desk.at("1", place).doc == doc for place, doc in places)
+        assert all(session.item_at("1", place).doc == doc for place, doc in places)
 
 
 # In a browser
@@ -226,10 +228,10 @@ def test_what_is_exported_is_imported_once(reader: Reader, tmp_path: Path) -> No
 
 def test_repeats_of_a_packet_are_known_by_the_log(chromium: Any, tmp_path: Path) -> None:
     with open_log(tmp_path / "log.db") as log:
-        log.set_up(Settings(repeats=1.0))
+        log.configure(Settings(repeats=1.0))
         log.add_pairs({"1": PAIRS["1"]})
-        texts = Texts.of(TOPICS, DOCUMENTS, PAIRS["1"])
-        (tmp_path / "packet.html").write_text(packet(places_of(log, "Ada"), texts, assessor="Ada").html)
+        texts = TextLookup.of(TOPICS, DOCUMENTS, PAIRS["1"])
+        (tmp_path / "packet.html").write_text(build_packet(load_places(log, "Ada"), texts, assessor="Ada").html)
         reader = Reader(chromium, tmp_path / "packet.html")
         reader.press(*"2222222222")
         reader.exported()
@@ -290,8 +292,10 @@ def test_find_highlight_note_and_help(reader: Reader) -> None:
 def test_a_grade_goes_to_the_document_on_the_screen_however_long_it_is(chromium: Any, tmp_path: Path) -> None:
     long = Document("long", ("tyre tyre lorem ipsum " * 90_000)[:2_000_000] + "Finis", "Long")
     docs = ["d0", "d1", "long", "d2"]
-    texts = Texts.of(TOPICS, [*DOCUMENTS, long], docs)
-    (tmp_path / "packet.html").write_text(packet(places_by_chance({"1": docs}, "Ada", 1), texts, assessor="Ada").html)
+    texts = TextLookup.of(TOPICS, [*DOCUMENTS, long], docs)
+    (tmp_path / "packet.html").write_text(
+        build_packet(shuffle_places({"1": docs}, "Ada", 1), texts, assessor="Ada").html
+    )
     reader = Reader(chromium, tmp_path / "packet.html")
     meant = []
     for grade in (0, 1, 2, 3):

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from cranfield.annotation import Desk, Event, JudgingError, open_log
+from cranfield.annotation import AssessorSession, Event, JudgingError, open_log
 from cranfield.annotation.database import Connection, open_database
 from cranfield.annotation.schema import MIGRATIONS, Migration, migrate
 from tests.annotation.conftest import judge_all, with_pairs
@@ -23,17 +23,17 @@ ANOTHER = Migration(
 
 def test_a_database_is_brought_to_the_next_version_with_its_judgments(place: str) -> None:
     with open_log(place) as log:
-        judge_all(Desk(with_pairs(log, 1, 4), "ada"), 2)
+        judge_all(AssessorSession(with_pairs(log, 1, 4), "ada"), 2)
         before = list(log.events())
         assert migrate(log.database, migrations=[*MIGRATIONS, ANOTHER]) == [NEXT]
         assert migrate(log.database, migrations=[*MIGRATIONS, ANOTHER]) == []
-        assert log.read(lambda at: at.rows("SELECT assessor, colour FROM assessors")) == [("ada", "grey")]
-        applied = log.read(lambda at: at.rows("SELECT part, version, about FROM migrations ORDER BY version"))
+        assert log.read(lambda db: db.rows("SELECT assessor, colour FROM assessors")) == [("ada", "grey")]
+        applied = log.read(lambda db: db.rows("SELECT part, version, about FROM migrations ORDER BY version"))
         told = [("judging", one.version, one.about) for one in MIGRATIONS]
         assert applied == [*told, ("judging", NEXT, "a colour for everybody")]
         assert list(log.events()) == before
     # a program that knows earlier versions only must not touch it
-    with pytest.raises(JudgingError, match=f"version {NEXT} of judging, made by a newer cranfield"):
+    with pytest.raises(JudgingError, match=f"version {NEXT} of judging was created by a newer cranfield"):
         open_log(place)
 
 
@@ -41,12 +41,12 @@ def test_keys_of_version_1_become_keys_of_their_assessors(place: str) -> None:
     database = open_database(place)
     migrate(database, migrations=MIGRATIONS[:1])
 
-    def work(at: Connection) -> None:
-        at.run("INSERT INTO assessors (assessor, added_at) VALUES ('ada', '2026')")
-        at.run("INSERT INTO topics VALUES ('1', 1)")
-        at.run("INSERT INTO pairs (query, doc, source, wanted) VALUES ('1', 'a', 'pool', 1)")
+    def work(db: Connection) -> None:
+        db.run("INSERT INTO assessors (assessor, added_at) VALUES ('ada', '2026')")
+        db.run("INSERT INTO topics VALUES ('1', 1)")
+        db.run("INSERT INTO pairs (query, doc, source, wanted) VALUES ('1', 'a', 'pool', 1)")
         for seq, grade in enumerate((1.0, 2.0), 1):
-            at.run(
+            db.run(
                 """
                 INSERT INTO events (key, kind, assessor, query, doc, pair, again, grade, judged_at, recorded_at, method,
                 version) VALUES (?, 'judge', 'ada', '1', 'a', 1, 0, ?, ?, ?, 'key', '')
@@ -70,7 +70,7 @@ def test_keys_of_version_1_become_keys_of_their_assessors(place: str) -> None:
         ]
         for statement in ("DELETE FROM events", "UPDATE events SET grade = 0"):
             with pytest.raises(JudgingError, match="append-only"):
-                log.write(lambda at, statement=statement: at.run(statement))  # type: ignore[misc]
+                log.write(lambda db, statement=statement: db.run(statement))  # type: ignore[misc]
 
 
 def test_a_migration_that_fails_changes_nothing(place: str) -> None:
@@ -80,7 +80,7 @@ def test_a_migration_that_fails_changes_nothing(place: str) -> None:
             migrate(log.database, migrations=[*MIGRATIONS, broken])
         assert migrate(log.database, migrations=[*MIGRATIONS, ANOTHER]) == [NEXT]
         with pytest.raises(JudgingError, match="half"):
-            log.read(lambda at: at.rows("SELECT * FROM half"))
+            log.read(lambda db: db.rows("SELECT * FROM half"))
 
 
 def test_other_parts_have_versions_of_their_own(place: str) -> None:
@@ -109,4 +109,4 @@ def test_many_may_open_a_new_log_at_once(place: str) -> None:
         thread.join()
     assert failed == []
     with open_log(place) as log:
-        assert log.read(lambda at: at.value("SELECT COUNT(*) FROM migrations")) == len(MIGRATIONS)
+        assert log.read(lambda db: db.value("SELECT COUNT(*) FROM migrations")) == len(MIGRATIONS)

@@ -22,12 +22,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.annotation import Desk, JudgmentLog, Settings, export_qrels, open_log
-from cranfield.annotation.documents import Marker, Texts, matches
-from cranfield.annotation.keybindings import ACTIONS, BY_KEY
-from cranfield.annotation.terminal.screen import _filled, _wrapped, columns, judge_by_lines, laid_out, safe
-from cranfield.annotation.terminal.seat import AWAY
-from cranfield.annotation.terminal.sitting import Sitting
+from cranfield.annotation import AssessorSession, JudgmentLog, Settings, export_qrels, open_log
+from cranfield.annotation.documents import Highlighter, TextLookup, find_phrase
+from cranfield.annotation.keybindings import ACTIONS_BY_KEY, JUDGING_ACTIONS
+from cranfield.annotation.terminal.judging_session import JudgingSession
+from cranfield.annotation.terminal.lines import run_in_lines
+from cranfield.annotation.terminal.session import MAX_IDLE
+from cranfield.annotation.terminal.text_layout import (
+    count_columns,
+    locate_spans,
+    make_printable,
+    wrap_paragraph,
+    wrap_text,
+)
 from cranfield.data.collection import Document, Topic
 from cranfield.pooling.pool import Pool, write_pool
 from tests.waiting import wait_until
@@ -44,15 +51,15 @@ DOCUMENTS = [
 ]
 
 
-def sitting(log: JudgmentLog, assessor: str = "ada") -> Sitting:
-    texts = Texts.of(TOPICS, DOCUMENTS, [pair.doc for pair in log.pairs()])
-    return Sitting(Desk(log, assessor), texts, "line")
+def sitting(log: JudgmentLog, assessor: str = "ada") -> JudgingSession:
+    texts = TextLookup.of(TOPICS, DOCUMENTS, [pair.doc for pair in log.pairs()])
+    return JudgingSession(AssessorSession(log, assessor), texts, "line")
 
 
 def said(log: JudgmentLog, *lines: str) -> str:
     """What is printed for some lines of input."""
     out = io.StringIO()
-    judge_by_lines(sitting(log), io.StringIO("".join(f"{line}\n" for line in lines)), out)
+    run_in_lines(sitting(log), io.StringIO("".join(f"{line}\n" for line in lines)), out)
     return out.getvalue()
 
 
@@ -91,9 +98,9 @@ def test_every_key_does_what_it_says(two_topics: JudgmentLog) -> None:
         "You skipped it.",
         "Undone.",
         "Topic 2 (topic 2 of 2): bells",
-        "Imagine that you write a report on the topic.",
-        "'zz' is no key here",
-        "u  Undo: take back what you did last",
+        "Imagine that you are writing a report on the topic.",
+        "'zz' is not a key",
+        "u  Undo: undo your last action",
         "Topic 2 is done; this is topic 1.",
     ):
         assert expected in text, expected
@@ -102,19 +109,19 @@ def test_every_key_does_what_it_says(two_topics: JudgmentLog) -> None:
 
 def test_guidelines_are_one_key_away_and_words_are_marked_when_asked_for(tmp_path: Path) -> None:
     with open_log(tmp_path / "log.db") as log:
-        log.set_up(Settings(guidelines="Read it all.\n\nThen judge."))
+        log.configure(Settings(guidelines="Read it all.\n\nThen judge."))
         log.add_pairs({"1": ["b"]})
         text = said(log, "g", "h", "h", "/are round", "/zebra", "/")
     assert "Read it all.\n\nThen judge." in text
     assert text.count("*Tyres* are round.") == 1
-    assert "Found once." in text and "Found 0 times." in text and "behind the /" in text
+    assert "Found once." in text and "Found 0 times." in text and "after the /" in text
 
 
 def test_a_document_cannot_steer_the_terminal(two_topics: JudgmentLog) -> None:
     text = said(two_topics, "0", "0", "0", "0", "0")
     assert "\x1b" not in text and "\x07" not in text and "evil" in text
-    assert "(There is no text of this document.)" in text and "(This document is empty.)" in text
-    assert safe("a\u202eb\udcffc") == "a\ufffdb\ufffdc"
+    assert "(The text of this document is missing.)" in text and "(This document is empty.)" in text
+    assert make_printable("a\u202eb\udcffc") == "a\ufffdb\ufffdc"
 
 
 def test_the_end_of_input_ends_it_and_the_next_sitting_goes_on(two_topics: JudgmentLog) -> None:
@@ -132,68 +139,68 @@ def test_everything_judged_is_said(two_topics: JudgmentLog) -> None:
 
 def test_time_away_does_not_count(two_topics: JudgmentLog) -> None:
     moment = 100.0
-    at = Sitting(Desk(two_topics, "ada"), Texts({}, {}), "key", clock=lambda: moment)
+    db = JudgingSession(AssessorSession(two_topics, "ada"), TextLookup({}, {}), "key", clock=lambda: moment)
     moment += 3
-    at.touch()
+    db.record_key()
     moment += 10_000
-    at.touch()
-    at.grade(at.scale.grades[1])
+    db.record_key()
+    db.grade(db.scale.grades[1])
     (event,) = two_topics.events()
-    assert event.active_ms == 3000 + AWAY * 1000 and event.shown_at is not None
+    assert event.active_ms == 3000 + MAX_IDLE * 1000 and event.shown_at is not None
 
 
 def test_what_was_taken_back_is_not_counted_and_what_was_judged_again_counts_once(two_topics: JudgmentLog) -> None:
-    at = sitting(two_topics)
-    low, *_, high = at.scale.grades
-    at.grade(high)
-    assert at.judged == 1
-    at.undo()
-    assert at.judged == 0
-    at.cannot()
-    at.skip()
-    assert at.judged == 0
-    at.grade(high)
-    at.back()
-    at.grade(low)
-    at.back()
-    at.note("hm")
-    assert at.judged == 1
-    at.undo()
-    at.undo()
-    assert at.judged == 1  # the first grade holds again
-    at.cannot()
-    assert at.judged == 0
-    at.undo()
-    assert at.judged == 1
-    at.undo()
-    assert at.judged == 0
+    db = sitting(two_topics)
+    low, *_, high = db.scale.grades
+    db.grade(high)
+    assert db.judged == 1
+    db.undo()
+    assert db.judged == 0
+    db.cannot()
+    db.skip()
+    assert db.judged == 0
+    db.grade(high)
+    db.back()
+    db.grade(low)
+    db.back()
+    db.note("hm")
+    assert db.judged == 1
+    db.undo()
+    db.undo()
+    assert db.judged == 1  # the first grade holds again
+    db.cannot()
+    assert db.judged == 0
+    db.undo()
+    assert db.judged == 1
+    db.undo()
+    assert db.judged == 0
 
 
 def test_to_take_back_what_an_earlier_sitting_did_counts_nothing(two_topics: JudgmentLog) -> None:
     said(two_topics, "3", "3")
-    at = sitting(two_topics)
-    at.undo()
-    assert at.judged == 0
-    at.grade(at.scale.grades[0])
-    at.back()
-    at.grade(at.scale.grades[1])
-    assert at.judged == 1
+    db = sitting(two_topics)
+    db.undo()
+    assert db.judged == 0
+    db.grade(db.scale.grades[0])
+    db.back()
+    db.grade(db.scale.grades[1])
+    assert db.judged == 1
 
 
 def test_words_are_found_whatever_their_endings() -> None:
-    assert Marker(Topic("1", "the repair of tyres")).words(["Repaired tyre, the repairing of TYRES"]) == [
+    assert Highlighter(Topic("1", "the repair of tyres")).words(["Repaired tyre, the repairing of TYRES"]) == [
         "repaired",
         "repairing",
         "tyre",
         "tyres",
     ]
-    assert matches("a.b axb", "a.b") == [(0, 3)] and matches("abc", " ") == []
-    assert matches("a flat\n tyre", "flat  tyre") == [(2, 12)]
+    assert find_phrase("a.b axb", "a.b") == [(0, 3)] and find_phrase("abc", " ") == []
+    assert find_phrase("a flat\n tyre", "flat  tyre") == [(2, 12)]
 
 
 def test_wide_characters_are_wrapped_by_their_width() -> None:
-    lines = _filled("検索エンジンの評価は難しい and so on", 10)
-    assert all(columns(line) <= 10 for line in lines)
+    lines = wrap_paragraph("検索エンジンの評価は難しい and so on", 10)
+    assert all(count_columns(line) <= 10 for line in lines)
     assert "".join(lines).replace(" ", "") == "検索エンジンの評価は難しいandsoon"
 
 
@@ -203,9 +210,9 @@ def test_wide_characters_are_wrapped_by_their_width() -> None:
     width=st.integers(2, 9),
 )
 def test_what_is_found_is_marked_wherever_lines_are_broken(text: str, words: str, width: int) -> None:
-    lines = _wrapped(text, width)
-    spans = matches(text, words)
-    found = laid_out(text, lines, spans)
+    lines = wrap_text(text, width)
+    spans = find_phrase(text, words)
+    found = locate_spans(text, lines, spans)
     marked = "".join(lines[number][first:last] for number in sorted(found) for first, last in found[number])
     expected = "".join(text[first:last] for first, last in spans)
     assert "".join(marked.split()) == "".join(expected.split())
@@ -213,8 +220,8 @@ def test_what_is_found_is_marked_wherever_lines_are_broken(text: str, words: str
 
 
 def test_no_key_has_two_meanings() -> None:
-    keys = [key for action in ACTIONS for key in action.keys]
-    assert len(keys) == len(set(keys)) == len(BY_KEY) and not any(key.isdigit() or key == "q" for key in keys)
+    keys = [key for action in JUDGING_ACTIONS for key in action.keys]
+    assert len(keys) == len(set(keys)) == len(ACTIONS_BY_KEY) and not any(key.isdigit() or key == "q" for key in keys)
 
 
 # On a screen
@@ -300,8 +307,8 @@ def test_keys_act_at_once_on_a_screen(folder: Path, terminal: Terminal) -> None:
     terminal.press("hm2\x7f \u00e9\r", "Note saved.")
     terminal.press("/", "Find: ")
     terminal.press("tyre\x1b", "Note: hm")
-    terminal.press("?", "any other key goes on")
-    terminal.press(" ", "any other key goes on")
+    terminal.press("?", "any other key continues")
+    terminal.press(" ", "any other key continues")
     terminal.press("g", "q quit")  # it closes the sheet, and does nothing else
     terminal.press("\x1b[D", "This is the first document")
     terminal.press("x", "Saved: Cannot be judged.")
@@ -321,7 +328,7 @@ def test_a_sheet_that_is_all_in_sight_is_closed_by_any_key(folder: Path) -> None
     try:
         terminal.wait("q quit")
         for key in (" ", "\x1b[B", "z"):
-            assert "scroll" not in terminal.press("g", "any key goes on")
+            assert "scroll" not in terminal.press("g", "any key continues")
             terminal.press(key, "q quit")
     finally:
         terminal.close()
@@ -329,8 +336,8 @@ def test_a_sheet_that_is_all_in_sight_is_closed_by_any_key(folder: Path) -> None
 
 def test_who_quits_is_told_of_the_end_only(terminal: Terminal) -> None:
     terminal.wait("q quit")
-    terminal.press("h", "Nothing is marked.")
-    terminal.press("h", "Words of the topic are marked.")
+    terminal.press("h", "Highlighting is off.")
+    terminal.press("h", "Highlighting is on.")
     terminal.press("3", "Saved: 3")
     terminal.press("u", "Undone.")
     os.write(terminal.fd, b"q")
@@ -402,13 +409,13 @@ def test_who_quits_lets_others_have_the_document(two_topics: JudgmentLog, tmp_pa
     assert first.item is not None
     others = judge_everything(two_topics, "grace")
     assert (first.item.query, first.item.doc) not in others
-    first.leave()
+    first.close()
     assert judge_everything(two_topics, "grace") == {(first.item.query, first.item.doc)}
 
 
 def judge_everything(log: JudgmentLog, name: str) -> set[tuple[str, str]]:
-    desk, seen = Desk(log, name), set()
-    while (item := desk.next()) is not None:
+    session, seen = AssessorSession(log, name), set()
+    while (item := session.next()) is not None:
         seen.add((item.query, item.doc))
-        desk.save("judge", item.query, item.place, 1)
+        session.save("judge", item.query, item.place, 1)
     return seen

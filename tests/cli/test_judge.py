@@ -54,7 +54,7 @@ def test_grades_and_guidelines_are_ones_own(judge: Judge, tmp_path: Path) -> Non
     (tmp_path / "grades.tsv").write_text("0\tno\n1\tyes\tIt answers.\n")
     (tmp_path / "guide.txt").write_text("Read all of it.\n")
     done = judge("g", "1", "2", more=("--grades", "grades.tsv", "--guidelines", "guide.txt"))
-    assert "1  yes: It answers." in done.out and "Read all of it." in done.out and "'2' is no key here" in done.out
+    assert "1  yes: It answers." in done.out and "Read all of it." in done.out and "'2' is not a key" in done.out
     (tmp_path / "grades.tsv").write_text("0 no\n")
     wrong = judge(more=("--grades", "grades.tsv"))
     assert (

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cranfield.annotation import Desk, open_log
+from cranfield.annotation import AssessorSession, open_log
 from cranfield.cli import commands
 from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError
@@ -25,15 +25,15 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     with open_log("log.db") as log:
         from cranfield.annotation import Settings
 
-        log.set_up(Settings(judgments=2))
+        log.configure(Settings(judgments=2))
         log.add_pool("pool.jsonl")
         for name, grades in {"ada": {"a": 2, "b": 0}, "bob": {"a": 2, "b": 1}}.items():
-            desk = Desk(log, name)
-            desk.next()
+            session = AssessorSession(log, name)
+            session.next()
             for place in (1, 2, 3):
-                doc = desk.at("1", place).doc
+                doc = session.item_at("1", place).doc
                 if doc in grades:
-                    desk.save("judge", "1", place, grades[doc])
+                    session.save("judge", "1", place, grades[doc])
     return tmp_path
 
 
@@ -65,7 +65,7 @@ def test_the_history_goes_out_and_in_and_twice_is_once(judged: Path, cranfield: 
 
 def test_qrels_come_in_as_one_assessors(judged: Path, cranfield: Cranfield) -> None:
     Path("nist.qrels").write_text("1 0 a 3\n1 0 c 1\n1 0 z -1\n")
-    assert "whose judgments are these" in cranfield("judgments", "import", "log.db", "nist.qrels").err
+    assert "qrels do not say who judged" in cranfield("judgments", "import", "log.db", "nist.qrels").err
     done = cranfield("judgments", "import", "log.db", "nist.qrels", "--assessor", "nist", "--model")
     assert "2 judgments by 'nist', 2 of them new. 1 row below 0, which is no judgment, left out." in done.err
     assert "by a model left out ('nist')" in cranfield("judgments", "export", "log.db").err
@@ -119,7 +119,7 @@ def test_a_plan_says_who_judges_what(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_a_log_that_is_not_there_is_said(tmp_path: Path, cranfield: Cranfield) -> None:
     for command in ("export", "status"):
         done = cranfield("judgments", command, tmp_path / "none.db")
-        assert done.code == 2 and "there is no such log of judgments" in done.err
+        assert done.code == 2 and "this log of judgments does not exist" in done.err
     assert not (tmp_path / "none.db").exists()
     with open_log(tmp_path / "empty.db"):
         pass
@@ -140,11 +140,11 @@ def test_a_history_with_decisions_is_taken_up_only_if_told_so(judged: Path, cran
         adjudicate(log, "cora", "1", "b", 3)
     cranfield("judgments", "export", "log.db", "-o", "history.jsonl")
     refused = cranfield("judgments", "import", "other.db", "history.jsonl")
-    assert refused.code == 2 and "this settles a disagreement" in refused.err and "--decisions" in refused.err
+    assert refused.code == 2 and "an adjudication is imported only" in refused.err and "--decisions" in refused.err
     assert cranfield("judgments", "import", "other.db", "history.jsonl", "--decisions").code == 0
     assert "1 0 b 3\n" in cranfield("judgments", "export", "other.db", "--quiet").out
     foreign = cranfield("judgments", "import", "third.db", "history.jsonl", "--decisions", "--assessor", "ada")
-    assert foreign.code == 2 and "this is by 'bob', expected only what is by 'ada'" in foreign.err
+    assert foreign.code == 2 and "this event is by 'bob', expected only events by 'ada'" in foreign.err
 
 
 def test_gold_that_is_to_be_judged_anyway_is_told(judged: Path, cranfield: Cranfield) -> None:

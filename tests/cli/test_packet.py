@@ -50,14 +50,14 @@ def test_some_topics_for_somebody(call: Any) -> None:
 def test_a_packet_of_a_log_has_its_order_and_its_grades(call: Any, tmp_path: Path) -> None:
     (tmp_path / "grades.tsv").write_text("0\tno\n1\tyes\n")
     assert "--log needs --assessor" in call("--log", "log.db").err
-    from cranfield.annotation import Desk, Settings, read_scale
+    from cranfield.annotation import AssessorSession, Settings, read_scale
 
     with open_log("log.db") as log:
-        log.set_up(Settings(scale=read_scale("grades.tsv"), guidelines="As before."))
+        log.configure(Settings(scale=read_scale("grades.tsv"), guidelines="As before."))
         log.add_pool("pool.jsonl")
-        item = Desk(log, "ada").next("1")
+        item = AssessorSession(log, "ada").next("1")
         assert item is not None
-        Desk(log, "ada").save("judge", "1", item.place, 1)
+        AssessorSession(log, "ada").save("judge", "1", item.place, 1)
     assert call("--log", "log.db", "--assessor", "ada").code == 0
     assert [grade["label"] for grade in data()["grades"]] == ["no", "yes"] and data()["guidelines"] == "As before."
     assert [place for place, _ in data()["topics"][0]["places"]] == [2, 3]

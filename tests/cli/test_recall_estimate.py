@@ -62,7 +62,7 @@ def test_groups_of_runs_are_finders(cranfield: Cranfield, small: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--docs", 2], "a topic has more judged documents, 3"),
+        (["--docs", 2], "a topic has 3 judged documents"),
         (["--external", "{small}/other"], "have no topic in common"),
         (["{small}/one.run", "--to", 2], "expected more than the depth of the pool"),
         (["--sample", "nowhere"], "nowhere"),

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from starlette.routing import Route
 
-from cranfield.annotation import Desk, import_judgments
-from cranfield.annotation.events import derived_key
+from cranfield.annotation import AssessorSession, import_judgments
+from cranfield.annotation.events import derive_key
 from cranfield.experiment.workspace import open_workspace
 from cranfield.workbench.accounts import Accounts
 from cranfield.workbench.app import make_app
@@ -35,7 +35,7 @@ def ada(tmp_path: Path) -> Any:
     (folder / "gold.qrels").write_text("1 0 d10 3\n2 0 d11 0\n")
     (folder / "pool.provenance.jsonl").write_text(json.dumps({"provenance": {"runs": [RUN]}}) + "\n")
     service = open_service(folder)
-    mallory = Desk(service.log, OTHER)
+    mallory = AssessorSession(service.log, OTHER)
     item = mallory.next()
     while item is not None:
         item = mallory.save("judge", item.query, item.place, 3, note=NOTE).next or mallory.next()
@@ -130,7 +130,7 @@ def test_nobody_learns_by_keys_what_qrels_that_were_imported_say(ada: Any, tmp_p
     import_judgments(ada.app.state.workbench.judging.log, tmp_path / "nist.qrels", "nist")
     item = ada.post("/api/judging/next", json={}).json()["item"]
     given = {"kind": "note", "query": item["query"], "place": item["place"], "note": ""}
-    keys = [derived_key("qrels", "nist", "1", "d1", str(grade)) for grade in range(4)]
+    keys = [derive_key("qrels", "nist", "1", "d1", str(grade)) for grade in range(4)]
     answers = [ada.post("/api/judging/save", json=given | {"key": key}) for key in keys]
     assert [answer.status_code for answer in answers] == [200] * 4
     assert len({answer.text.replace(key, "") for answer, key in zip(answers, keys, strict=True)}) == 1

@@ -88,7 +88,7 @@ def test_a_person_judges_by_keyboard_undoes_reloads_and_goes_on_in_the_same_orde
     app = make_app(open_workspace(folder), judging=service, local_user="ada", with_explore=False)
     with serving(app) as address, tab(chromium) as page:
         opened(page, address)
-        order = [f"Title {service.desk('ada').at('1', place).doc[1:]}" for place in range(1, 7)]
+        order = [f"Title {service.session('ada').item_at('1', place).doc[1:]}" for place in range(1, 7)]
         assert heading(page) == order[0]
         assert "How do I mend a flat tyre?" in page.locator(".topic").inner_text()
         assert "Repair is relevant." in page.locator(".topic").inner_text()
@@ -121,8 +121,8 @@ def test_a_person_judges_by_keyboard_undoes_reloads_and_goes_on_in_the_same_orde
         press(page, "1")
         page.wait_for_function("() => document.querySelector('.topic').textContent.includes('squeal')")
         assert "This topic is done" in page.locator(".said").inner_text()
-        assert service.desk("ada").topics()[0].left == 0
-    grades = [service.desk("ada").at("1", place) for place in range(1, 7)]
+        assert service.session("ada").topics()[0].left == 0
+    grades = [service.session("ada").item_at("1", place) for place in range(1, 7)]
     assert [(item.kind, item.grade) for item in grades] == [
         ("judge", 2),
         ("judge", 3),
@@ -141,7 +141,7 @@ def test_highlighting_finding_guidelines_help_and_topics_are_a_key_away(
 ) -> None:
     from dataclasses import replace
 
-    service.log.set_up(replace(service.log.settings, guidelines="Judge as if you had a puncture."))
+    service.log.configure(replace(service.log.settings, guidelines="Judge as if you had a puncture."))
     with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         assert page.locator("#document.marked").count() == 1
@@ -502,7 +502,7 @@ def test_two_assessors_overlap_disagree_are_adjudicated_and_exported(chromium: A
 
 def test_nobody_is_told_that_all_is_judged_while_others_hold_some_of_it(chromium: Any, tmp_path: Path) -> None:
     service = open_service(make_folder(tmp_path / "w", pairs={"1": ["d0", "d1"]}))
-    held = service.desk("grace").next().doc
+    held = service.session("grace").next().doc
     with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         assert page.locator("#document .id").inner_text() != held
@@ -513,7 +513,7 @@ def test_nobody_is_told_that_all_is_judged_while_others_hold_some_of_it(chromium
         assert page.locator(".said").inner_text() == said and page.locator("button[data-grade]").first.is_disabled()
         page.click("text=Look again")
         page.wait_for_selector("text=Nothing has come back yet.")
-        service.desk("grace").leave()
+        service.session("grace").release_holds()
         page.click("text=Look again")
         page.wait_for_selector("#document .id")
         assert page.locator("#document .id").inner_text() == held
@@ -583,7 +583,7 @@ def test_two_tabs_lose_nothing(chromium: Any, folder: Path, service: Any) -> Non
         press(other, "2")  # the same document, a moment later: the last word counts
         press(page, "3")
     assert [grade for _, _, grade in events(service)] == [1, 2, 3]
-    first = service.desk("ada").at("1", 1)
+    first = service.session("ada").item_at("1", 1)
     assert first.grade == 2
 
 
@@ -605,8 +605,8 @@ def test_texts_ids_and_notes_run_no_script(chromium: Any, tmp_path: Path) -> Non
     documents = [{"id": EVIL, "title": EVIL, "text": EVIL, "url": EVIL}]
     topics = [{"id": EVIL, "title": EVIL, "description": EVIL, "narrative": EVIL}]
     service = open_service(make_folder(tmp_path / "w", "judgments = 2", {EVIL: [EVIL]}, documents, topics))
-    service.desk("grace" + EVIL).next()
-    service.desk("grace" + EVIL).save("judge", EVIL, 1, 3, note=EVIL)
+    service.session("grace" + EVIL).next()
+    service.session("grace" + EVIL).save("judge", EVIL, 1, 3, note=EVIL)
     with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         opened(page, address)
         assert heading(page) == EVIL
@@ -710,8 +710,8 @@ def test_progress_is_kept_up_to_date_and_stays_sorted(chromium: Any, folder: Pat
         page.click("#topics th button >> nth=2")
         rows = "#topics tbody th"
         assert page.locator(rows).all_inner_texts() == ["2", "1"]
-        item = service.desk("grace").next()
-        service.desk("grace").save("judge", item.query, item.place, 1)
+        item = service.session("grace").next()
+        service.session("grace").save("judge", item.query, item.place, 1)
         page.clock.fast_forward(11_000)
         page.wait_for_selector("text=1 of 9 pairs judged")
         assert page.locator(rows).all_inner_texts() == ["2", "1"]

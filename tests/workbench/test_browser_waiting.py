@@ -279,7 +279,7 @@ def test_what_waits_goes_to_no_other_log(chromium: Any, tmp_path: Path) -> None:
 
 
 def room_place(service: Any, place: int) -> str:
-    return str(service.desk("ada").at("1", place).doc[1:])
+    return str(service.session("ada").item_at("1", place).doc[1:])
 
 
 # What is refused

@@ -16,7 +16,7 @@ from uuid import uuid4
 
 import pytest
 
-from cranfield.annotation import Desk, JudgmentLog, Trace
+from cranfield.annotation import AssessorSession, JudgmentLog, Submission
 from cranfield.annotation.database import DatabaseBusy, open_database
 from cranfield.errors import InputError
 from cranfield.workbench.app import make_app
@@ -75,11 +75,11 @@ def test_many_threads_share_few_connections_and_lose_nothing(place: str) -> None
 
         def judge(name: str) -> None:
             try:
-                desk = Desk(log, name)
-                item = desk.next("1")
+                session = AssessorSession(log, name)
+                item = session.next("1")
                 for _ in range(12):
                     assert item is not None
-                    item = desk.save("judge", "1", item.place, 1).next
+                    item = session.save("judge", "1", item.place, 1).next
                     log.read(slowly)
             except Exception as error:
                 wrong.append(error)
@@ -98,7 +98,7 @@ def test_many_threads_share_few_connections_and_lose_nothing(place: str) -> None
 def test_a_wait_for_a_connection_ends_in_a_sentence(place: str) -> None:
     with log_of(place, size=1, overflow=0, timeout=0.05) as (log, _):
         name = log.name
-        with log.database.reading(), pytest.raises(DatabaseBusy) as told:
+        with log.database.snapshot(), pytest.raises(DatabaseBusy) as told:
             log.topics()
         assert str(told.value).startswith(f"{name}: all connections have been in use for 0.05 s. Nothing was saved")
         assert log.topics() == ()  # it is free again
@@ -122,24 +122,24 @@ def test_a_connection_that_failed_is_not_used_again(place: str) -> None:
 def test_what_is_refused_costs_no_connection(place: str) -> None:
     with log_of(place, size=1, overflow=0) as (log, is_open):
         with_pairs(log, 1, 2)
-        desk = Desk(log, "ada")
-        item = desk.next("1")
+        session = AssessorSession(log, "ada")
+        item = session.next("1")
         assert item is not None
         before = len(is_open)
         for _ in range(3):
             with pytest.raises(InputError, match="grade 9 is none of"):
-                desk.save("judge", "1", item.place, 9)
+                session.save("judge", "1", item.place, 9)
         assert len(is_open) == before and list(log.events()) == []
-        assert desk.save("judge", "1", item.place, 1).event.grade == 1
+        assert session.save("judge", "1", item.place, 1).event.grade == 1
 
 
 def test_no_connection_comes_back_in_the_midst_of_a_transaction(place: str) -> None:
     with log_of(place, size=1, overflow=0) as (log, _):
         with_pairs(log, 1, 2)
-        with log.database.connections.taken() as raw:
+        with log.database.connections.acquire() as raw:
             raw.execute("BEGIN")
             raw.execute("UPDATE pairs SET wanted = 7")
-        with log.database.connections.taken() as again:
+        with log.database.connections.acquire() as again:
             assert again is raw
             again.execute("BEGIN")  # an error, or a warning, within a transaction
             again.execute("COMMIT")
@@ -149,7 +149,7 @@ def test_no_connection_comes_back_in_the_midst_of_a_transaction(place: str) -> N
 def test_what_is_in_use_when_a_pool_is_closed_ends_when_it_comes_back(place: str) -> None:
     with log_of(place) as (log, is_open):
         with_pairs(log, 1, 2)
-        with log.database.reading() as at:
+        with log.database.snapshot() as at:
             log.close()
             assert at.value("SELECT COUNT(*) FROM pairs") == 2  # it is finished with what it was doing
         assert not [raw for raw in is_open if answers(raw)]
@@ -167,7 +167,7 @@ def test_a_database_that_does_not_answer_is_told_so_that_a_page_tries_again(fold
     item = client.post("/api/judging/next", json={}).json()["item"]
     given = {"kind": "judge", "query": "1", "place": item["place"], "grade": 1, "key": "k"}
     use_pool(service.log.database, 1, 0, 0.05)
-    with service.log.database.reading():
+    with service.log.database.snapshot():
         answer = client.post("/api/judging/save", json=given)
     assert answer.status_code == 503 and "try again" in answer.json()["error"]
     assert client.post("/api/judging/save", json=given).status_code == 200
@@ -229,12 +229,14 @@ def test_a_restart_of_postgresql_loses_nothing_doubles_nothing_and_leaves_nothin
 
         def judge(name: str) -> None:
             try:
-                desk = trying(lambda: Desk(log, name))
-                item = trying(lambda: desk.next("1"))
+                session = trying(lambda: AssessorSession(log, name))
+                item = trying(lambda: session.next("1"))
                 while item is not None and not is_over.is_set():
-                    trace, at = Trace(), item.place
-                    item = trying(lambda at=at, trace=trace: desk.save("judge", "1", at, 1, trace=trace)).next  # type: ignore[misc]
-                    confirmed.append(trace.key)
+                    submission, at = Submission(), item.place
+                    item = trying(
+                        lambda at=at, submission=submission: session.save("judge", "1", at, 1, submission=submission)
+                    ).next  # type: ignore[misc]
+                    confirmed.append(submission.key)
             except Exception as error:
                 wrong.append(error)
 
@@ -266,12 +268,12 @@ def test_an_idle_server_does_not_notice_that_postgresql_was_started_anew(restart
         with_pairs(log, 1, 3)
         with ExitStack() as stack:  # four that are kept
             for _ in range(4):
-                stack.enter_context(log.database.reading())
-        desk = Desk(log, "ada")
-        item = desk.next("1")
+                stack.enter_context(log.database.snapshot())
+        session = AssessorSession(log, "ada")
+        item = session.next("1")
         assert item is not None and pool_of(log).checkedin() == 4
         restart("immediate")
-        assert desk.save("judge", "1", item.place, 1).next is not None  # at once, without a 503
+        assert session.save("judge", "1", item.place, 1).next is not None  # at once, without a 503
         restart("fast")
         assert len(log.judgments()) == 1
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.annotation import Desk, Settings, Trace
+from cranfield.annotation import AssessorSession, Settings, Submission
 from cranfield.workbench.app import make_app
 from tests.workbench.conftest import client_of, judge_all, make_folder, open_service, signed_in, with_token, write_pairs
 
@@ -18,12 +18,12 @@ from tests.workbench.conftest import client_of, judge_all, make_folder, open_ser
 @pytest.fixture
 def cora(app: Any, service: Any) -> Any:
     """A coordinator, after Ada and Grace have judged all pairs, Grace one grade higher on topic 1."""
-    service.log.set_up(Settings(judgments=2))
+    service.log.configure(Settings(judgments=2))
     judge_all(signed_in(app, "ada"), 1)
-    desk = Desk(service.log, "grace")
-    item = desk.next()
+    session = AssessorSession(service.log, "grace")
+    item = session.next()
     while item is not None:
-        item = desk.save("judge", item.query, item.place, 2 if item.query == "1" else 1).next or desk.next()
+        item = session.save("judge", item.query, item.place, 2 if item.query == "1" else 1).next or session.next()
     return signed_in(app, "cora")
 
 
@@ -42,11 +42,11 @@ def test_progress_counts_and_agreement_is_there_for_coordinators(cora: Any) -> N
 
 
 def test_pace_is_there_by_topic_and_by_assessor_on_a_topic(app: Any, service: Any) -> None:
-    desk = Desk(service.log, "ada")
+    session = AssessorSession(service.log, "ada")
     for seconds in (10, 20, 30, 40, 50):
-        item = desk.next("1")
+        item = session.next("1")
         assert item is not None
-        desk.save("judge", "1", item.place, 1, trace=Trace(active_ms=1000 * seconds))
+        session.save("judge", "1", item.place, 1, submission=Submission(active_ms=1000 * seconds))
     cora = signed_in(app, "cora")
     found = cora.get("/progress.json").json()
     one, two = found["topics"]
@@ -64,8 +64,8 @@ def test_pace_is_there_by_topic_and_by_assessor_on_a_topic(app: Any, service: An
 
 def test_agreement_is_worked_out_anew_when_something_was_judged(cora: Any, service: Any) -> None:
     before = cora.get("/progress.json").json()["agreement"]["percent"]["value"]
-    place = next(p for p in range(1, 7) if Desk(service.log, "grace").at("1", p))
-    Desk(service.log, "grace").save("judge", "1", place, 1)
+    place = next(p for p in range(1, 7) if AssessorSession(service.log, "grace").item_at("1", p))
+    AssessorSession(service.log, "grace").save("judge", "1", place, 1)
     assert cora.get("/progress.json").json()["agreement"]["percent"]["value"] > before
 
 
@@ -247,7 +247,7 @@ def test_ids_that_no_qrels_can_hold_are_refused_at_the_door(alone: Any, service:
     headers = {"content-type": "application/octet-stream"}
     content = write_pairs(tmp_path / "p.jsonl", {"1": ["two words"]}).read_bytes()
     refused = alone.post("/api/judgments/pool", content=content, headers=headers)
-    assert refused.status_code == 400 and "'two words' cannot stand in qrels" in refused.json()["error"]
+    assert refused.status_code == 400 and "'two words' cannot be written to qrels" in refused.json()["error"]
     assert len(service.log.pairs()) == 9
 
 
@@ -297,7 +297,7 @@ def test_judgments_that_nobody_has_a_seat_for_are_told(app: Any, service: Any) -
 
 
 def test_a_hold_of_seconds_is_saved_with_the_form_and_nonsense_keeps_it(cora: Any, service: Any) -> None:
-    service.log.set_up(Settings(judgments=2, hold=3))
+    service.log.configure(Settings(judgments=2, hold=3))
     assert 'value="0.05"' in cora.get("/plan").text
     assert post(cora, "/plan/settings", judgments="2", hold="0.05").status_code == 303
     assert service.log.settings.hold == 3

@@ -23,7 +23,7 @@ from uuid import uuid4
 import pytest
 
 from cranfield.annotation import DatabaseFull, JudgmentLog, open_log
-from cranfield.annotation.events import state_of
+from cranfield.annotation.events import reduce_events
 from cranfield.workbench.accounts import Accounts, load_token_key
 from cranfield.workbench.app import make_app
 from cranfield.workbench.app_state import AppState, DataSource
@@ -253,7 +253,7 @@ def check(log: JudgmentLog, judges: list[Judge]) -> int:
     own: dict[tuple[Any, ...], list[Any]] = {}
     for event in log.events():
         own.setdefault((event.assessor, event.query, event.doc, event.again), []).append(event)
-    states = {key: (state.kind, state.grade) for key, found in own.items() if (state := state_of(found)).kind}
+    states = {key: (state.kind, state.grade) for key, found in own.items() if (state := reduce_events(found)).kind}
     judged = {(one.assessor, one.query, one.doc, one.again): (one.kind, one.grade) for one in log.judgments()}
     assert judged == states
     return len(confirmed)
@@ -306,11 +306,11 @@ def test_a_full_disk_is_told_and_what_was_confirmed_is_kept(folder: Path) -> Non
 
 def fill(service: Any) -> None:
     """Use up all free space in the pages of a database that cannot grow."""
-    desk, place = service.desk("ada"), service.desk("ada").next("1").place
+    session, place = service.session("ada"), service.session("ada").next("1").place
     for size in (15_000, 2_000, 200, 1):
         with pytest.raises(DatabaseFull):
             for _ in range(2_000):
-                desk.save("note", "1", place, note="x" * size)
+                session.save("note", "1", place, note="x" * size)
 
 
 def test_a_full_disk_is_told_on_the_page(chromium: Any, folder: Path) -> None:

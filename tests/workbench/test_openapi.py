@@ -42,11 +42,11 @@ def bench(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         accounts.accept(accounts.invite(name, role), PASSWORD)
     app = make_app(open_workspace(folder), judging=service, accounts=accounts)
     for name, grade in (("ada", 0), ("grace", 3)):
-        desk = service.desk(name)
+        session = service.session(name)
         for _ in range(3):
-            item = desk.next("1")
+            item = session.next("1")
             assert item is not None
-            desk.save("judge", "1", item.place, grade, note="because")
+            session.save("judge", "1", item.place, grade, note="because")
     with client_of(app):
         yield app
 

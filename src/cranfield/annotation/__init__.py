@@ -1,149 +1,143 @@
-"""Judging: an append-only log of what people think of documents, and everything around it. No web, no database server
-needed; pages, terminals and packets are callers of what stands here.
+"""Annotation: how people make judgments. An append-only log; sessions, assignment, adjudication and export around it.
+
+It needs neither a web server nor a database server. Terminals, packets and the workbench are thin callers.
 
     log = open_log("pool.judgments.db")           # or postgresql://user@host/database?schema=project
-    log.set_up(Settings(judgments=2, overlap=0.1, repeats=0.05, guidelines="…"))
+    log.configure(Settings(judgments=2, overlap=0.1, repeats=0.05, guidelines="…"))
     log.add_pool("pool.jsonl")                    # or log.add_pairs({query: [doc, …]}), log.add_gold({query: {doc: 2}})
-    deal(log, ["ada", "grace"])                   # topics to assessors; without it everybody may judge everything
+    assign_evenly(log, ["ada", "grace"])          # without assignments everybody may judge everything
 
-    desk = Desk(log, "ada")                       # what one assessor sees: never rank, score, run or others' grades
-    item = desk.next()                            # Item(query, doc, place, places, left, …), held for ada; or None
-    saved = desk.save("judge", item.query, item.place, grade=2, trace=Trace(key=…, shown_at=…, method="key"))
+    session = AssessorSession(log, "ada")         # never shows rank, score, run or the grades of others
+    item = session.next()                         # Item(query, doc, place, places, left, …), held for ada; or None
+    saved = session.save("judge", item.query, item.place, grade=2, submission=Submission(key=…, shown_at=…))
     saved.next                                    # on disk when save returns; the same key again changes nothing
-    desk.undo(), desk.at(query, place), desk.seen(query), desk.topics(), desk.after(query)
-    desk.searched(query, words), desk.found(query, doc, words)   # interactive searching and judging
 
-    disputes(log), adjudicate(log, "grace", query, doc, 3)       # for coordinators and adjudicators
-    progress(log), agreement(log)
+    list_disputes(log), adjudicate(log, "grace", query, doc, 3)  # for coordinators and adjudicators
+    compute_progress(log), measure_agreement(log)
     export_qrels(log, "majority").qrels, write_history(log, "history.jsonl"), import_judgments(log, "history.jsonl")
 
-What a `Desk` returns may be shown to its assessor as it is. Everything else is for coordinators. All of it is safe to
-call from several threads and processes. Errors are `JudgingError` (or its `DatabaseFull`, `DatabaseBusy`) and
+What an `AssessorSession` returns may be shown to its assessor. Everything else is for coordinators. Everything may
+be called from several threads and processes. Errors are `JudgingError` (or its `DatabaseFull`, `DatabaseBusy`) and
 `InputError`.
 """
 
-from cranfield.annotation.adaptive import feeder, growing
-from cranfield.annotation.adjudication import Dispute, adjudicate, disputes, number_of_disputes, undo_adjudication
-from cranfield.annotation.assessor_session import Desk, Item, Saved, TopicState
-from cranfield.annotation.assignment import Assignment, assign, assignments, deal, unassign
+from cranfield.annotation.adaptive import make_refill, start_adaptive_pool
+from cranfield.annotation.adjudication import Dispute, adjudicate, count_disputes, list_disputes, undo_adjudication
+from cranfield.annotation.assessor_session import AssessorSession, Item
+from cranfield.annotation.assignment import Assignment, assign, assign_evenly, list_assignments, unassign
 from cranfield.annotation.database import (
-    PATIENCE,
+    LOCK_TIMEOUT,
     Connection,
     Database,
     DatabaseBusy,
     DatabaseFull,
     JudgingError,
-    escaped,
+    escape_text,
     open_database,
 )
-from cranfield.annotation.documents import Marker, Texts, other_fields
-from cranfield.annotation.events import KINDS, Event, State, Trace, checked_assessor
+from cranfield.annotation.documents import Highlighter, TextLookup, list_extra_fields
+from cranfield.annotation.events import Event, JudgmentState, Submission, check_assessor_name
 from cranfield.annotation.export import (
-    Disagreement,
-    Exported,
+    QrelsExport,
+    count_events,
     export_qrels,
-    judges,
-    number_of_events,
-    sampled_by,
+    find_sampling_strategy,
+    list_exported_assessors,
     write_history,
 )
-from cranfield.annotation.grades import USUAL, Grade, Scale, plain, read_scale, written
-from cranfield.annotation.imports import Imported, import_judgments
-from cranfield.annotation.keybindings import ACTIONS
-from cranfield.annotation.log import Judgment, JudgmentLog, Pair, beside, open_log
-from cranfield.annotation.packet import packet, places_by_chance, places_of
+from cranfield.annotation.grades import DEFAULT_SCALE, Scale, format_grade, read_scale, simplify_grade
+from cranfield.annotation.judgment_import import ImportResult, import_judgments
+from cranfield.annotation.keybindings import JUDGING_ACTIONS
+from cranfield.annotation.log import JudgmentLog, default_log_path, open_log
+from cranfield.annotation.packet import build_packet, load_places, shuffle_places
 from cranfield.annotation.progress import (
-    FEW,
+    MIN_TIMED,
     AssessorProgress,
     Progress,
     TopicProgress,
     WorkProgress,
-    agreement,
-    progress,
+    compute_progress,
+    measure_agreement,
 )
+from cranfield.annotation.remaining import find_uncovered_topics, list_former_gold
 from cranfield.annotation.schema import Migration, migrate
-from cranfield.annotation.settings import Settings, shown_guidelines
-from cranfield.annotation.shortfall import once_gold, shortfalls
-from cranfield.annotation.terminal.screen import has_screen, run
-from cranfield.annotation.terminal.seat import Seat
-from cranfield.annotation.terminal.settling import Settling
-from cranfield.annotation.terminal.sitting import Sitting
-from cranfield.annotation.timestamps import now
+from cranfield.annotation.settings import Settings, choose_guidelines
+from cranfield.annotation.terminal import (
+    AdjudicationSession,
+    JudgingSession,
+    TerminalSession,
+    has_screen,
+    run_in_terminal,
+)
+from cranfield.annotation.timestamps import utc_now
 
 __all__ = [
-    "ACTIONS",
+    "AdjudicationSession",
     "AssessorProgress",
+    "AssessorSession",
     "Assignment",
     "Connection",
+    "DEFAULT_SCALE",
     "Database",
     "DatabaseBusy",
     "DatabaseFull",
-    "Desk",
-    "Disagreement",
     "Dispute",
     "Event",
-    "Exported",
-    "FEW",
-    "Grade",
-    "Imported",
+    "Highlighter",
+    "ImportResult",
     "Item",
+    "JUDGING_ACTIONS",
     "JudgingError",
-    "Judgment",
+    "JudgingSession",
     "JudgmentLog",
-    "KINDS",
-    "Marker",
+    "JudgmentState",
+    "LOCK_TIMEOUT",
+    "MIN_TIMED",
     "Migration",
-    "PATIENCE",
-    "Pair",
     "Progress",
-    "Saved",
+    "QrelsExport",
     "Scale",
-    "Seat",
     "Settings",
-    "Settling",
-    "Sitting",
-    "State",
-    "Texts",
+    "Submission",
+    "TerminalSession",
+    "TextLookup",
     "TopicProgress",
-    "TopicState",
-    "Trace",
-    "USUAL",
     "WorkProgress",
     "adjudicate",
-    "agreement",
     "assign",
-    "assignments",
-    "beside",
-    "checked_assessor",
-    "deal",
-    "disputes",
-    "escaped",
+    "assign_evenly",
+    "build_packet",
+    "check_assessor_name",
+    "choose_guidelines",
+    "compute_progress",
+    "count_disputes",
+    "count_events",
+    "default_log_path",
+    "escape_text",
     "export_qrels",
-    "feeder",
-    "growing",
+    "find_sampling_strategy",
+    "find_uncovered_topics",
+    "format_grade",
     "has_screen",
     "import_judgments",
-    "judges",
+    "list_assignments",
+    "list_disputes",
+    "list_exported_assessors",
+    "list_extra_fields",
+    "list_former_gold",
+    "load_places",
+    "make_refill",
+    "measure_agreement",
     "migrate",
-    "now",
-    "number_of_disputes",
-    "number_of_events",
-    "once_gold",
     "open_database",
     "open_log",
-    "other_fields",
-    "packet",
-    "places_by_chance",
-    "places_of",
-    "plain",
-    "progress",
     "read_scale",
-    "run",
-    "sampled_by",
-    "shortfalls",
-    "shown_guidelines",
+    "run_in_terminal",
+    "shuffle_places",
+    "simplify_grade",
+    "start_adaptive_pool",
     "unassign",
     "undo_adjudication",
+    "utc_now",
     "write_history",
-    "written",
 ]

@@ -1,61 +1,59 @@
-"""Adaptive pools: a strategy of `pooling` is asked for more documents when those of a topic are judged."""
+"""Adaptive pools: when the documents of a topic are judged, a pooling strategy selects more."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 from cranfield.annotation.database import Connection
-from cranfield.annotation.log import PEOPLE, JudgmentLog
+from cranfield.annotation.log import HUMAN_ASSESSORS, JudgmentLog
 from cranfield.annotation.settings import load_settings
 from cranfield.errors import InputError
+from cranfield.pooling import (
+    STRATEGIES,
+    PoolingContext,
+    Selector,
+    as_sorted_runs,
+    collect_ranked_lists,
+    find_strategy,
+)
 
 
-class Asking(Protocol):
-    """What is needed of a strategy, such as `pooling.Asker`: it asks, and is told what was judged."""
-
-    def next(self, judged: Mapping[str, float], n: int = 1) -> list[str]: ...
-
-    def batch(self, judged: int) -> int: ...
-
-
-def askers_of(
+def build_selectors(
     runs: Any, strategy: str, depth: int = 100, seed: int = 1, rel: float = 1.0, **params: Any
-) -> dict[str, Asking]:
-    """What a strategy of `cranfield pool` asks for each topic of some runs. It knows ranks, and must stay with us."""
-    from cranfield.pooling import STRATEGIES, PoolingContext, as_sorted_runs, collect_ranked_lists, find_strategy
-
-    chosen, setting = find_strategy(strategy), PoolingContext(seed=seed, rel=rel)
+) -> dict[str, Selector]:
+    """A selector for each topic of some runs. Selectors know ranks, so they must not reach assessors."""
+    chosen, context = find_strategy(strategy), PoolingContext(seed=seed, rel=rel)
     if chosen.needs:
         known = ", ".join(one.name for one in STRATEGIES.values() if one.kind == "adaptive" and not one.needs)
-        raise InputError(f"{chosen.name} needs more than runs; while documents are judged, a pool grows by {known}.")
+        raise InputError(f"{chosen.name} needs more than runs; a pool that grows during judging can use {known}.")
     lists = collect_ranked_lists(as_sorted_runs(runs), depth)
-    return {query: chosen.selector(own, setting, params) for query, own in lists.items()}
+    return {query: chosen.selector(one, context, params) for query, one in lists.items()}
 
 
-def feeder(
-    log: JudgmentLog, askers: Mapping[str, Asking], budget: int | None = None, batch: int | None = None
+def make_refill(
+    log: JudgmentLog, selectors: Mapping[str, Selector], budget: int | None = None, batch: int | None = None
 ) -> Callable[[str], int]:
-    """A function that takes up the next batch of a topic once all its documents are judged; for `Desk(feed=…)`.
+    """A function for `AssessorSession(refill=…)` that adds the next batch of a topic once all its documents are judged.
 
-    `budget` is the number of documents of a topic at most, `batch` how many join at a time: as many as the strategy has
-    it, unless told. They join behind the others, in an order by chance.
+    `budget` is the largest number of documents of a topic, `batch` how many to add at a time; the default is that of
+    the strategy. New documents come after the others, in random order.
     """
 
-    def feed(query: str) -> int:
-        if query not in askers:
+    def refill(query: str) -> int:
+        if query not in selectors:
             return 0
-        judged, waiting = grades(log, query)
-        if waiting:
+        judged, unjudged = load_grades(log, query)
+        if unjudged:
             return 0
-        size = batch or askers[query].batch(len(judged))
+        size = batch or selectors[query].batch(len(judged))
         room = size if budget is None else min(size, budget - len(judged))
-        return log.add_pairs({query: askers[query].next(judged, room)}) if room > 0 else 0
+        return log.add_pairs({query: selectors[query].next(judged, room)}) if room > 0 else 0
 
-    return feed
+    return refill
 
 
-def growing(
+def start_adaptive_pool(
     log: JudgmentLog,
     runs: Any,
     strategy: str,
@@ -65,31 +63,31 @@ def growing(
     seed: int = 1,
     topics: Container[str] | None = None,
 ) -> Callable[[str], int]:
-    """What a pool of some runs grows by while it is judged, for `Desk(feed=…)`.
+    """Let a strategy extend the pool while it is judged; return the function for `AssessorSession(refill=…)`.
 
-    The topics are those of the pool. Where it is empty they are those of the runs, as far as they are among `topics`,
-    and begin with what the strategy asks for first.
+    The topics are those of the log. If it has none, they are the topics of the runs that are among `topics`, and start
+    with the first batch of the strategy.
     """
-    askers = askers_of(runs, strategy, depth, seed)
-    feed = feeder(log, askers, budget, batch)
+    selectors = build_selectors(runs, strategy, depth, seed)
+    refill = make_refill(log, selectors, budget, batch)
     if not log.topics():
-        for query in askers:
+        for query in selectors:
             if topics is None or query in topics:
-                feed(query)
-    return feed
+                refill(query)
+    return refill
 
 
-def grades(log: JudgmentLog, query: str) -> tuple[dict[str, float], int]:
-    """What is known of a topic by now, as a strategy is told it, and how many documents still wait for a judgment.
+def load_grades(log: JudgmentLog, query: str) -> tuple[dict[str, float], int]:
+    """The grades of a topic for a strategy, and how many of its documents are not judged yet.
 
-    A grade is what was adjudicated, else the mean of people's. What nobody could judge counts as the lowest grade, or
-    it would be asked for again and again.
+    A grade is the adjudicated one, or the mean of people's grades. A document that nobody could judge has the lowest
+    grade, or it would be selected again and again.
     """
 
-    def work(at: Connection) -> tuple[dict[str, float], int]:
-        lowest = load_settings(at).scale.values[0]
-        own = f"s.pair = p.pair AND s.again = 0 AND s.assessor IN {PEOPLE}"
-        rows = at.rows(
+    def work(db: Connection) -> tuple[dict[str, float], int]:
+        lowest = load_settings(db).scale.values[0]
+        own = f"s.pair = p.pair AND s.again = 0 AND s.assessor IN {HUMAN_ASSESSORS}"
+        rows = db.rows(
             f"""
             SELECT p.doc, p.adjudicated,
                 (SELECT AVG(s.grade) FROM states s WHERE {own} AND s.kind = 'judge'),
@@ -98,11 +96,11 @@ def grades(log: JudgmentLog, query: str) -> tuple[dict[str, float], int]:
             """,
             query,
         )
-        known: dict[str, float] = {}
+        grades: dict[str, float] = {}
         for doc, adjudicated, mean, cannot in rows:
             grade = adjudicated if adjudicated is not None else mean
             if grade is not None or cannot:
-                known[doc] = lowest if grade is None else float(grade)
-        return known, len(rows) - len(known)
+                grades[doc] = lowest if grade is None else float(grade)
+        return grades, len(rows) - len(grades)
 
     return log.read(work)

@@ -1,7 +1,7 @@
-"""One small layer over two databases: a file of SQLite, or PostgreSQL by URL. SQL is written once, for both.
+"""A thin layer over two databases: a SQLite file, or PostgreSQL by URL. SQL is written once, for both.
 
-A transaction is a function that is handed a `Connection`. What it wrote is on disk when `write` returns; it may be run
-again where a database asks for that, so that it must not change anything outside.
+A transaction is a function that takes a `Connection`. What it wrote is on disk when `write` returns. PostgreSQL may ask
+to run it again, so it must not have other side effects.
 """
 
 from __future__ import annotations
@@ -23,93 +23,93 @@ from cranfield.errors import CranfieldError, MissingExtra
 T = TypeVar("T")
 Row = tuple[Any, ...]
 
-PATIENCE = 30.0  # seconds to wait for others that are writing
-TRIES = 3  # of a transaction that PostgreSQL broke off
-APPLICATION = 0x63726A6C  # marks a file of SQLite as ours
-SCHEMA = "cranfield_judging"
-_AT_ONCE = 500  # rows
+LOCK_TIMEOUT = 30.0  # seconds to wait for other writers
+MAX_ATTEMPTS = 3  # of a transaction that PostgreSQL aborts
+APPLICATION_ID = 0x63726A6C  # marks a SQLite file as ours
+DEFAULT_SCHEMA = "cranfield_judging"
+_ROWS_PER_INSERT = 500
 _NAME = re.compile(r"[a-z_][a-z0-9_]{0,62}")
 
 
 class JudgingError(CranfieldError):
-    """Something about judging cannot be done; what was confirmed before stays."""
+    """An operation on the judgment log failed; confirmed judgments are not lost."""
 
 
 class DatabaseFull(JudgingError):
-    """There is no room for one more judgment."""
+    """The disk is full: the judgment was not saved."""
 
 
 class DatabaseBusy(JudgingError):
-    """The database does not answer by now; the same may be tried again."""
+    """The database does not respond; the operation may be tried again."""
 
 
 class Connection:
-    """Statements within a transaction. Values are marked by ?, ids of any bytes survive."""
+    """Statements within a transaction. Placeholders are ?; ids may contain any bytes."""
 
-    has_company: ClassVar[bool] = False  # whether others may write meanwhile
+    is_shared: ClassVar[bool] = False  # whether others may write at the same time
 
-    def __init__(self, raw: Any, words: Mapping[str, str]) -> None:
+    def __init__(self, raw: Any, dialect: Mapping[str, str]) -> None:
         self.raw = raw
-        self._words = words
+        self._dialect = dialect
 
     def rows(self, statement: str, *values: object) -> list[Row]:
-        """What a query finds."""
-        found = self.raw.execute(_in_dialect(statement, self._words), _stored(values))
-        return [_read(row) for row in found.fetchall()]
+        """All rows of a query."""
+        found = self.raw.execute(_translate(statement, self._dialect), _escape_values(values))
+        return [_unescape_row(row) for row in found.fetchall()]
 
     def row(self, statement: str, *values: object) -> Row | None:
-        """The first row that a query finds."""
-        found = self.raw.execute(_in_dialect(statement, self._words), _stored(values)).fetchone()
-        return None if found is None else _read(found)
+        """The first row of a query, None without one."""
+        found = self.raw.execute(_translate(statement, self._dialect), _escape_values(values)).fetchone()
+        return None if found is None else _unescape_row(found)
 
     def value(self, statement: str, *values: object) -> Any:
-        """The only value of the first row, None without one."""
+        """The first value of the first row, None without one."""
         found = self.row(statement, *values)
         return None if found is None else found[0]
 
     def run(self, statement: str, *values: object) -> int:
-        """Change something; how many rows it concerned."""
-        return int(self.raw.execute(_in_dialect(statement, self._words), _stored(values)).rowcount)
+        """Run a statement that changes something; return how many rows it affected."""
+        return int(self.raw.execute(_translate(statement, self._dialect), _escape_values(values)).rowcount)
 
     def run_each(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
-        """The same change for many rows."""
+        """Run the same statement for many rows."""
         cursor = self.raw.cursor()
-        cursor.executemany(_in_dialect(statement, self._words), [_stored(row) for row in rows])
+        cursor.executemany(_translate(statement, self._dialect), [_escape_values(row) for row in rows])
 
     def insert(self, table: str, columns: str, rows: Sequence[Sequence[object]]) -> None:
-        """Add many rows, some hundreds with each statement, which is far quicker than one by one."""
+        """Insert many rows, hundreds per statement, which is much faster than one by one."""
         marks = f"({', '.join('?' * len(columns.split(',')))})"
-        for start in range(0, len(rows), _AT_ONCE):
-            some = rows[start : start + _AT_ONCE]
+        for start in range(0, len(rows), _ROWS_PER_INSERT):
+            some = rows[start : start + _ROWS_PER_INSERT]
             values = [value for row in some for value in row]
             self.run(f"INSERT INTO {table} ({columns}) VALUES {', '.join([marks] * len(some))}", *values)
 
 
 class CopyingConnection(Connection):
-    """Statements to PostgreSQL, for which values by the thousand are hard reading: it has a way of its own."""
+    """A PostgreSQL connection. It inserts with COPY, as statements with thousands of values are slow to parse."""
 
-    has_company: ClassVar = True
+    is_shared: ClassVar = True
 
     def insert(self, table: str, columns: str, rows: Sequence[Sequence[object]]) -> None:
         if not rows:
             return
         with self.raw.cursor() as cursor, cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
             for row in rows:
-                copy.write_row(_stored(row))
+                copy.write_row(_escape_values(row))
 
 
 class Connections(Protocol):
-    """Where a database takes its connections from: a server shares a pool, see `web.connections`."""
+    """The source of a database's connections. The workbench replaces it by a pool (`workbench.connections`)."""
 
-    def taken(self) -> AbstractContextManager[Any]:
-        """A connection for the time being; one that failed is not used again."""
+    def acquire(self) -> AbstractContextManager[Any]:
+        """Borrow a connection; one that failed is not used again."""
 
     def close(self) -> None:
-        """End all connections that nobody is using."""
+        """Close all idle connections."""
 
 
-class Kept:
-    """As many connections as are used at once, kept for the next time: all that one person at a terminal needs."""
+class ConnectionCache:
+    """Opens a connection whenever none is idle, and keeps it for later: enough for one person at a terminal."""
 
     def __init__(self, connect: Callable[[], Any]) -> None:
         self._connect = connect
@@ -117,7 +117,7 @@ class Kept:
         self._lock = threading.Lock()
 
     @contextmanager
-    def taken(self) -> Iterator[Any]:
+    def acquire(self) -> Iterator[Any]:
         with self._lock:
             raw = self._idle.pop() if self._idle else None
         if raw is None:
@@ -139,34 +139,34 @@ class Kept:
 
 
 class Database:
-    """Where judgments are kept; safe to use from several threads and processes."""
+    """The storage of judgments; safe to use from several threads and processes."""
 
-    words: ClassVar[Mapping[str, str]]  # what the statements call {serial} and so on
-    speaks: ClassVar[type[Connection]] = Connection
+    dialect: ClassVar[Mapping[str, str]]  # replacements for {serial} and so on in statements
+    connection_class: ClassVar[type[Connection]] = Connection
     name: str
 
     def __init__(self) -> None:
-        self.connections: Connections = Kept(lambda: self.connect())
+        self.connections: Connections = ConnectionCache(lambda: self.connect())
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        """What a function finds out; all its queries see the same state."""
-        with self._said(), self.connections.taken() as raw:
+        """Run a function that only reads; all its queries see the same state."""
+        with self._translated_errors(), self.connections.acquire() as raw:
             return self._in_transaction(raw, self.begin_reading, work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        """Run a function that changes something, all of it or nothing. On return it is safe."""
+        """Run a function that writes, completely or not at all. On return it is on disk."""
         raise AssertionError("each database has its own way")
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A state of everything, to be read at leisure; what others add meanwhile is not seen."""
-        with self._said(), self.connections.taken() as raw:
+    def snapshot(self) -> Iterator[Connection]:
+        """A consistent snapshot; what others add meanwhile is not visible."""
+        with self._translated_errors(), self.connections.acquire() as raw:
             raw.execute(self.begin_reading)
-            yield self.speaks(raw, self.words)
+            yield self.connection_class(raw, self.dialect)
             raw.execute("COMMIT")
 
     def close(self) -> None:
-        """End all connections that nobody is using."""
+        """Close all idle connections."""
         self.connections.close()
 
     begin_reading: ClassVar[str]
@@ -175,8 +175,8 @@ class Database:
     def connect(self) -> Any:
         raise AssertionError("each database has its own way")
 
-    def explained(self, error: Exception) -> JudgingError:
-        """What went wrong, in a sentence."""
+    def describe_error(self, error: Exception) -> JudgingError:
+        """The error as a sentence for users."""
         raise AssertionError("each database has its own way")
 
     @cached_property
@@ -184,28 +184,28 @@ class Database:
         raise AssertionError("each database has its own")
 
     @contextmanager
-    def _said(self) -> Iterator[None]:
+    def _translated_errors(self) -> Iterator[None]:
         try:
             yield
         except self._errors as error:
-            raise self.explained(error) from None
+            raise self.describe_error(error) from None
 
     def _in_transaction(self, raw: Any, begin: str, work: Callable[[Connection], T]) -> T:
         raw.execute(begin)
         try:
-            done = work(self.speaks(raw, self.words))
+            result = work(self.connection_class(raw, self.dialect))
             raw.execute("COMMIT")
         except BaseException:
             with suppress(Exception):
                 raw.execute("ROLLBACK")
             raise
-        return done
+        return result
 
 
 class SqliteDatabase(Database):
-    """A file of SQLite, with a write-ahead log that is synchronised at every commit."""
+    """A SQLite file, with a write-ahead log that is synchronised at every commit."""
 
-    words: ClassVar = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "real": "REAL", "lock": "", "skip": ""}
+    dialect: ClassVar = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "real": "REAL", "lock": "", "skip": ""}
     begin_reading: ClassVar = "BEGIN"
     begin_writing: ClassVar = "BEGIN IMMEDIATE"
 
@@ -213,20 +213,20 @@ class SqliteDatabase(Database):
         super().__init__()
         self.file = Path(file)
         self.name = os.fspath(file)
-        # SQLite wakes those who wait by turns of sleep; threads of one process wait for each other in line instead
+        # SQLite waits for a lock by sleeping; within a process, a lock is faster and fair
         self._writing = threading.Lock()
         if not create and not self.file.exists():
-            raise JudgingError(f"{self.name}: there is no such log of judgments.")
-        self._check_mine()
+            raise JudgingError(f"{self.name}: this log of judgments does not exist.")
+        self._check_owner()
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        with self._writing, self._said(), self.connections.taken() as raw:
+        with self._writing, self._translated_errors(), self.connections.acquire() as raw:
             return self._in_transaction(raw, self.begin_writing, work)
 
     def connect(self) -> Any:
-        raw = sqlite3.connect(self.file, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        raw = sqlite3.connect(self.file, timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
         try:
-            self._ask_for_wal(raw)
+            self._enable_wal(raw)
             for pragma in ("synchronous=FULL", "fullfsync=ON", "foreign_keys=ON", "cache_size=-16000"):
                 raw.execute(f"PRAGMA {pragma}").fetchall()
         except BaseException:
@@ -234,9 +234,9 @@ class SqliteDatabase(Database):
             raise
         return raw
 
-    def _ask_for_wal(self, raw: Any) -> None:
-        """Have a write-ahead log; while others are making the file, SQLite does not wait by itself."""
-        last = time.monotonic() + PATIENCE
+    def _enable_wal(self, raw: Any) -> None:
+        """Switch to a write-ahead log. While others create the file, SQLite does not wait by itself."""
+        last = time.monotonic() + LOCK_TIMEOUT
         while True:
             try:
                 raw.execute("PRAGMA journal_mode=WAL").fetchall()
@@ -246,93 +246,95 @@ class SqliteDatabase(Database):
                     raise
                 time.sleep(0.01)
 
-    def explained(self, error: Exception) -> JudgingError:
+    def describe_error(self, error: Exception) -> JudgingError:
         code = getattr(error, "sqlite_errorname", "") or ""
-        said = str(error).rstrip(".")
+        reason = str(error).rstrip(".")
         if code.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
             return DatabaseFull(
-                f"{self.name}: the judgment is not saved: no room on the disk, or it cannot be written ({said}). "
-                "What was confirmed before is kept; make room and try again."
+                f"{self.name}: the judgment is not saved: the disk is full or not writable ({reason}). Confirmed "
+                "judgments are not lost; free some space and try again."
             )
         if code.startswith("SQLITE_BUSY"):
             return DatabaseBusy(
-                f"{self.name}: another process has been writing for {PATIENCE:g} s. Nothing was saved; try again."
+                f"{self.name}: another process has been writing for {LOCK_TIMEOUT:g} s. Nothing was saved; try again."
             )
         if code.startswith("SQLITE_READONLY"):
-            return JudgingError(f"{self.name}: the file or its folder cannot be written to.")
+            return JudgingError(f"{self.name}: the file or its folder is not writable.")
         if code.startswith("SQLITE_CANTOPEN"):
-            return JudgingError(f"{self.name}: cannot be opened or made. Is its folder there, and may you write to it?")
+            return JudgingError(f"{self.name}: cannot be opened or created. Does its folder exist, and is it writable?")
         if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            return JudgingError(f"{self.name}: this is no log of judgments, or it is damaged ({said}).")
-        return JudgingError(f"{self.name}: SQLite says: {said}.")
+            return JudgingError(f"{self.name}: this is not a log of judgments, or it is damaged ({reason}).")
+        return JudgingError(f"{self.name}: SQLite says: {reason}.")
 
     @cached_property
     def _errors(self) -> tuple[type[Exception], ...]:
         return (sqlite3.Error,)
 
-    def _check_mine(self) -> None:
-        """Refuse a file that somebody else made, before anything in it is changed."""
+    def _check_owner(self) -> None:
+        """Refuse a file of another application before changing anything in it."""
         if not self.file.exists() or not self.file.stat().st_size:
             return
         if self.file.is_dir():
             raise JudgingError(f"{self.name}: this is a folder, expected a log of judgments.")
-        with self._said():
-            raw = sqlite3.connect(self.file, timeout=PATIENCE)
+        with self._translated_errors():
+            raw = sqlite3.connect(self.file, timeout=LOCK_TIMEOUT)
             try:
-                # in this order: somebody may be making the log just now, and the mark comes with its first tables
+                # in this order: somebody may be creating the log right now, which sets the id along with the tables
                 tables = raw.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]
-                (mark,) = raw.execute("PRAGMA application_id").fetchone()
+                (application_id,) = raw.execute("PRAGMA application_id").fetchone()
             finally:
                 raw.close()
-        if mark != APPLICATION and tables:
-            raise JudgingError(f"{self.name}: this is a database, but no log of judgments.")
+        if application_id != APPLICATION_ID and tables:
+            raise JudgingError(f"{self.name}: this is a database, but not a log of judgments.")
 
 
 class PostgresDatabase(Database):
-    """A schema of its own in a database of PostgreSQL: `postgresql://user@host/database?schema=project`."""
+    """A schema of its own in a PostgreSQL database: `postgresql://user@host/database?schema=project`."""
 
-    words: ClassVar = {
+    dialect: ClassVar = {
         "serial": "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
         "real": "DOUBLE PRECISION",
-        # rows that others refer to by key are not in their way
+        # does not block rows that refer to these by foreign key
         "lock": "FOR NO KEY UPDATE",
         "skip": "FOR NO KEY UPDATE SKIP LOCKED",
     }
-    speaks: ClassVar = CopyingConnection
+    connection_class: ClassVar = CopyingConnection
     begin_reading: ClassVar = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
     begin_writing: ClassVar = "BEGIN ISOLATION LEVEL READ COMMITTED"
 
     def __init__(self, url: str) -> None:
         super().__init__()
         parts = urlsplit(url)
-        given = dict(parse_qsl(parts.query, keep_blank_values=True))
-        self.schema = given.pop("schema", SCHEMA)
+        options = dict(parse_qsl(parts.query, keep_blank_values=True))
+        self.schema = options.pop("schema", DEFAULT_SCHEMA)
         if not _NAME.fullmatch(self.schema):
-            raise JudgingError(f"schema={self.schema}: expected lower-case letters, digits and _, a letter first.")
-        self.url = urlunsplit(parts._replace(query=urlencode({"connect_timeout": "10", **given})))
+            raise JudgingError(
+                f"schema={self.schema}: expected lower-case letters, digits and _, starting with a letter."
+            )
+        self.url = urlunsplit(parts._replace(query=urlencode({"connect_timeout": "10", **options})))
         host = parts.netloc.rpartition("@")[2]
         self.name = f"postgresql://{host}{parts.path}, schema {self.schema}"  # without user and password
         self._library = _psycopg()
 
     def read(self, work: Callable[[Connection], T]) -> T:
-        with self._said():
-            return self._repeatedly(self.begin_reading, work)
+        with self._translated_errors():
+            return self._retry(self.begin_reading, work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        with self._said():
-            return self._repeatedly(self.begin_writing, work)
+        with self._translated_errors():
+            return self._retry(self.begin_writing, work)
 
-    def _repeatedly(self, begin: str, work: Callable[[Connection], T]) -> T:
-        """Run a transaction, again if the server broke it off or was started anew."""
+    def _retry(self, begin: str, work: Callable[[Connection], T]) -> T:
+        """Run a transaction, again if the server aborted it or was restarted."""
         errors = self._library.errors
-        for rest in reversed(range(TRIES)):
+        for rest in reversed(range(MAX_ATTEMPTS)):
             try:
-                with self.connections.taken() as raw:
+                with self.connections.acquire() as raw:
                     return self._in_transaction(raw, begin, work)
             except (errors.DiskFull, errors.OutOfMemory, errors.TooManyConnections):
                 raise
             except self._library.OperationalError:
-                # a commit of which no answer came may have been done: events have keys, so that none is doubled
+                # the commit may have succeeded without an answer; events have keys, so none is recorded twice
                 self.close()
                 if not rest:
                     raise
@@ -340,23 +342,23 @@ class PostgresDatabase(Database):
 
     def connect(self) -> Any:
         raw = self._library.connect(self.url, autocommit=True)
-        # a server that confirms before it has written would confirm too early
+        # the server must not confirm before the data is on disk
         raw.execute("SET synchronous_commit = on")
-        raw.execute(f"SET lock_timeout = {int(PATIENCE * 1000)}")
+        raw.execute(f"SET lock_timeout = {int(LOCK_TIMEOUT * 1000)}")
         raw.execute("SET client_min_messages = warning")
         raw.execute(f'SET search_path = "{self.schema}"')
         return raw
 
-    def explained(self, error: Exception) -> JudgingError:
-        said = " ".join(str(error).split()).rstrip(".")
+    def describe_error(self, error: Exception) -> JudgingError:
+        reason = " ".join(str(error).split()).rstrip(".")
         if isinstance(error, self._library.errors.DiskFull):
             return DatabaseFull(
-                f"{self.name}: the judgment is not saved: no room on the disk of the server ({said}). "
-                "What was confirmed before is kept; make room and try again."
+                f"{self.name}: the judgment is not saved: the disk of the server is full ({reason}). Confirmed "
+                "judgments are not lost; free some space and try again."
             )
         if isinstance(error, self._library.OperationalError):
-            return DatabaseBusy(f"{self.name}: PostgreSQL cannot be reached: {said}. Nothing was saved; try again.")
-        return JudgingError(f"{self.name}: PostgreSQL says: {said}.")
+            return DatabaseBusy(f"{self.name}: PostgreSQL cannot be reached: {reason}. Nothing was saved; try again.")
+        return JudgingError(f"{self.name}: PostgreSQL says: {reason}.")
 
     @cached_property
     def _errors(self) -> tuple[type[Exception], ...]:
@@ -364,7 +366,7 @@ class PostgresDatabase(Database):
 
 
 def open_database(place: str | os.PathLike[str], create: bool = True) -> Database:
-    """The database that a file name or a URL means."""
+    """Open the database at a file name or URL."""
     text = os.fspath(place)
     if text.startswith(("postgresql://", "postgres://")):
         return PostgresDatabase(text)
@@ -384,40 +386,40 @@ def _psycopg() -> Any:
 _STATEMENTS: dict[tuple[int, str], str] = {}
 
 
-def _in_dialect(statement: str, words: Mapping[str, str]) -> str:
-    """A statement as the database at hand wants it; ours have neither braces nor ? nor % but as marks."""
-    known = _STATEMENTS.get((id(words), statement))
+def _translate(statement: str, dialect: Mapping[str, str]) -> str:
+    """A statement in the dialect of the database. Braces, ? and % only occur as placeholders."""
+    known = _STATEMENTS.get((id(dialect), statement))
     if known is None:
-        known = re.sub(r"\{(\w+)\}", lambda match: words[match[1]], statement)
-        if words["lock"]:  # of the two, only PostgreSQL has locks on rows, and %s for values
+        known = re.sub(r"\{(\w+)\}", lambda match: dialect[match[1]], statement)
+        if dialect["lock"]:  # only PostgreSQL has row locks, and %s as placeholders
             known = known.replace("?", "%s")
-        _STATEMENTS[id(words), statement] = known
+        _STATEMENTS[id(dialect), statement] = known
     return known
 
 
-# what neither database takes in a text: bytes that are no UTF-8 (surrogates here) and NUL; \ marks them
+# what neither database stores in a text: NUL, and bytes that are not UTF-8 (as surrogates); escaped by \
 _UNSTORABLE = re.compile(r"[\\\0\ud800-\udfff]")
 _ESCAPE = re.compile(r"\\(\\|u[0-9a-f]{4})")
 
 
-def _stored(values: Sequence[object]) -> list[object]:
-    return [escaped(value) if type(value) is str else value for value in values]
+def _escape_values(values: Sequence[object]) -> list[object]:
+    return [escape_text(value) if type(value) is str else value for value in values]
 
 
-def _read(row: Row) -> Row:
-    # most rows are as they are; an order of thousands of documents is read and written at once
+def _unescape_row(row: Row) -> Row:
+    # most rows need no change; this matters for orders of thousands of documents
     for value in row:
         if type(value) is str and "\\" in value:
             break
     else:
         return row
-    return tuple(unescaped(value) if type(value) is str and "\\" in value else value for value in row)
+    return tuple(unescape_text(value) if type(value) is str and "\\" in value else value for value in row)
 
 
-def escaped(text: str) -> str:
-    r"""A text as it is stored, whatever it holds.
+def escape_text(text: str) -> str:
+    r"""A text as it is stored.
 
-    >>> print(escaped("d\udcff\\"))
+    >>> print(escape_text("d\udcff\\"))
     d\udcff\\
     """
     if (text.isascii() and "\\" not in text and "\0" not in text) or not _UNSTORABLE.search(text):
@@ -425,10 +427,10 @@ def escaped(text: str) -> str:
     return _UNSTORABLE.sub(lambda match: "\\\\" if match[0] == "\\" else f"\\u{ord(match[0]):04x}", text)
 
 
-def unescaped(text: str) -> str:
+def unescape_text(text: str) -> str:
     r"""The text that was stored.
 
-    >>> unescaped(escaped("d\udcff\\u0041\0")) == "d\udcff\\u0041\0"
+    >>> unescape_text(escape_text("d\udcff\\u0041\0")) == "d\udcff\\u0041\0"
     True
     """
     return _ESCAPE.sub(lambda match: "\\" if match[1] == "\\" else chr(int(match[1][1:], 16)), text)

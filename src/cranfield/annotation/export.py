@@ -1,7 +1,7 @@
-"""Judgments out of the log: qrels by a rule, qrels of a sample with five columns, and the whole history.
+"""Export of judgments: qrels merged by a rule, sampled qrels with five columns, and the complete history.
 
-Repeats and gold pairs are never among qrels, and in a history only if asked for. "Cannot judge" is no grade: such a
-pair is unjudged.
+Repeats and gold pairs are never in qrels, and in a history only on request. "Cannot judge" is not a grade: such a pair
+is unjudged.
 """
 
 from __future__ import annotations
@@ -12,42 +12,49 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
-from cranfield.annotation.csv_escape import EMPTY, cell
+from cranfield.annotation.csv_escape import EMPTY, escape_cell
 from cranfield.annotation.database import JudgingError
-from cranfield.annotation.events import COLUMNS, VERSION, Event
-from cranfield.annotation.log import Judgment, JudgmentLog, Pair
-from cranfield.annotation.progress import plain_judgments
+from cranfield.annotation.events import COLUMNS, HISTORY_VERSION, Event
+from cranfield.annotation.log import Judgment, JudgmentLog, PairStatus
+from cranfield.annotation.progress import select_counted
 from cranfield.base import Record, encode_id, join_names, pluralize
 from cranfield.data import Qrels
 from cranfield.errors import InputError
 from cranfield.io import Input, PathLike, open_output
+from cranfield.pooling import STRATEGIES, build_sampled_qrels, provenance_path
+from cranfield.qrels_tools import (
+    MERGE_RULES,
+    Assessor,
+    MergedQrels,
+    MergeTies,
+    Provenance,
+    ProvenanceSource,
+    merge_qrels,
+)
 
-if TYPE_CHECKING:
-    from cranfield.qrels_tools import MergedQrels, MergeTies, Provenance
-
-RULE = "majority"
-UNJUDGED = -1.0  # pooled, without a judgment
-_HALVES = re.compile("[\ud800-\udfff]")  # of characters, and bytes that are no UTF-8
+DEFAULT_RULE = "majority"
+UNJUDGED = -1.0  # pooled but not judged
+_SURROGATES = re.compile("[\ud800-\udfff]")  # they stand for bytes that are not UTF-8
 
 
 class Disagreement(Record):
-    """A pair that was graded differently, and what came of it."""
+    """A pair that was graded differently, and its exported grade."""
 
     query: str
     doc: str
     grades: Mapping[str, float]  # by assessor
-    grade: float | None  # in the export; None if it was left out
+    grade: float | None  # None if it was left out
     adjudicated: bool
 
 
-class Exported(Record, eq=False):
-    """Qrels out of a log, with what was settled on the way."""
+class QrelsExport(Record, eq=False):
+    """Exported qrels, with the disagreements that were resolved."""
 
     qrels: Qrels
-    judgments: int  # rows of the qrels with a grade; the others, with -1, have none
-    rule: str  # in a sentence
+    judgments: int  # rows of the qrels with a grade; the others have -1
+    rule: str  # in words
     assessors: tuple[str, ...]
     disagreements: tuple[Disagreement, ...]
     provenance: Provenance
@@ -56,7 +63,7 @@ class Exported(Record, eq=False):
 
 def export_qrels(
     log: JudgmentLog,
-    rule: str = RULE,
+    rule: str = DEFAULT_RULE,
     *,
     ties: MergeTies = "lower",
     primary: str | None = None,
@@ -66,18 +73,16 @@ def export_qrels(
     rounded: bool = False,
     unjudged: bool = False,
     sample: Qrels | None = None,
-) -> Exported:
-    """The judgments of a log as qrels, by a rule of `judgments.merge` where several judged a pair.
+) -> QrelsExport:
+    """The judgments of a log as qrels. If several people judged a pair, a rule of `qrels_tools.merge` applies.
 
-    A grade that was adjudicated wins over every rule. `unjudged` adds pairs without a grade, as -1. `sample` is the
-    form with five columns that `cranfield pool` writes for a pool that was sampled: it is filled in.
+    An adjudicated grade overrides every rule. `unjudged` adds pairs without a grade, as -1. `sample` is the form with
+    five columns that `cranfield pool` writes for a sampled pool: the grades are filled in.
     """
-    from cranfield.qrels_tools import MERGE_RULES
-
     if rule not in MERGE_RULES:
-        raise InputError(f"no rule {rule!r}: expected one of {', '.join(MERGE_RULES)}.")
+        raise InputError(f"unknown rule {rule!r}: expected one of {', '.join(MERGE_RULES)}.")
     if unjudged and UNJUDGED in log.settings.scale.values:
-        raise InputError(f"-1 is a grade in {log.name}: pairs without a judgment could not be told from it.")
+        raise InputError(f"-1 is a grade in {log.name}, so it cannot mark unjudged pairs.")
     pairs = log.pairs()
     judged = _chosen(log, assessors, with_models)
     adjudicated = {(p.query, p.doc): p.adjudicated for p in pairs if p.adjudicated is not None}
@@ -101,7 +106,7 @@ def export_qrels(
     described = (
         "the grade of the only assessor" if merged is None else merged.description
     ) + "; an adjudicated grade wins"
-    return Exported(
+    return QrelsExport(
         qrels=qrels,
         judgments=sum(pair in known for pair in zip(qrels.row_queries(), qrels.docs, strict=True)),
         rule=described,
@@ -112,15 +117,13 @@ def export_qrels(
     )
 
 
-def judges(log: JudgmentLog, with_models: bool = False) -> list[str]:
-    """Whose judgments an export is made of."""
+def list_exported_assessors(log: JudgmentLog, with_models: bool = False) -> list[str]:
+    """The assessors whose judgments are exported."""
     return sorted({one.assessor for one in _chosen(log, None, with_models)})
 
 
-def sampled_by(log: JudgmentLog) -> str | None:
-    """By which strategy the pool of a log was sampled, as what lies beside the pool says; None if it was not."""
-    from cranfield.pooling import STRATEGIES, provenance_path
-
+def find_sampling_strategy(log: JudgmentLog) -> str | None:
+    """The strategy by which the pool of a log was sampled, from its provenance file; None if it was not sampled."""
     for pool in log.pools():
         file = provenance_path(pool)
         if file is None or not os.path.exists(file):
@@ -137,15 +140,15 @@ def sampled_by(log: JudgmentLog) -> str | None:
 
 
 def write_history(log: JudgmentLog, path: PathLike, format: str = "jsonl", all_events: bool = False) -> int:
-    """Write the log, event by event, as JSON lines or CSV; how many there are. It can be imported again.
+    """Write the events of a log as JSON lines or CSV, and return how many. The file can be imported again.
 
-    What was done with gold pairs and repeats is left out unless `all_events` is set; then it is marked: `gold` is the
-    grade that is known, `again` says that a document was shown a second time.
+    Events on gold pairs and repeats are left out, unless `all_events` is set. Then they are marked: `gold` is the known
+    grade, `again` marks a repeat.
     """
     if format not in ("jsonl", "csv"):
-        raise InputError(f"no format {format!r} for a history: expected jsonl or csv.")
+        raise InputError(f"unknown format {format!r} for a history: expected jsonl or csv.")
     gold = {(pair.query, pair.doc): pair.gold for pair in log.pairs() if pair.gold is not None}
-    first = header(log.settings.scale.to_dicts(), **({"all_events": True} if all_events else {}))
+    first = make_header(log.settings.scale.to_dicts(), **({"all_events": True} if all_events else {}))
     chosen = (
         event
         for event in log.events()
@@ -155,14 +158,14 @@ def write_history(log: JudgmentLog, path: PathLike, format: str = "jsonl", all_e
         return write_events(chosen, out, format, first, gold)
 
 
-def number_of_events(log: JudgmentLog) -> int:
-    """How many events a log has, those of gold pairs and repeats among them."""
-    return int(log.read(lambda at: at.value("SELECT COUNT(*) FROM events")))
+def count_events(log: JudgmentLog) -> int:
+    """How many events a log has, including those of gold pairs and repeats."""
+    return int(log.read(lambda db: db.value("SELECT COUNT(*) FROM events")))
 
 
-def header(grades: Any, **more: Any) -> dict[str, Any]:
-    """The first line of a history: what is below, and the grades that were in use."""
-    return {"judgments": {"version": VERSION, "grades": grades, **more}}
+def make_header(grades: Any, **more: Any) -> dict[str, Any]:
+    """The first line of a history: its version, and the grades in use."""
+    return {"judgments": {"version": HISTORY_VERSION, "grades": grades, **more}}
 
 
 def write_events(
@@ -172,49 +175,49 @@ def write_events(
     first: Mapping[str, Any],
     gold: Mapping[tuple[str, str], float],
 ) -> int:
-    """Write events to an open file, each with the grade that is known of its pair, if there is one."""
-    written = 0
+    """Write events to an open file, each with the known grade of its pair, if any."""
+    count = 0
     if format == "jsonl":
         out.write(_line(first))
         for event in events:
             values = event.to_dict() | {"gold": gold.get((event.query or "", event.doc or ""))}
-            out.write(_line({name: value for name, value in values.items() if _says(name, value)}))
-            written += 1
-        return written
+            out.write(_line({name: value for name, value in values.items() if _is_given(name, value)}))
+            count += 1
+        return count
     text = io.TextIOWrapper(out, "utf-8", newline="", write_through=True)
     table = csv.writer(text, lineterminator="\n")
     table.writerow([*COLUMNS, "gold"])
     for event in events:
         values = event.to_dict()
-        row = [cell(value) if isinstance(value, str) else value for value in (values[name] for name in COLUMNS)]
-        if event.note == "":  # the one before was taken away
+        row = [escape_cell(value) if isinstance(value, str) else value for value in (values[name] for name in COLUMNS)]
+        if event.note == "":  # the note was removed
             row[COLUMNS.index("note")] = EMPTY
         table.writerow([*row, gold.get((event.query or "", event.doc or ""))])
-        written += 1
+        count += 1
     text.detach()
-    return written
+    return count
 
 
-def _says(name: str, value: object) -> bool:
-    """Whether a field tells something; an empty note does: that the one before was taken away."""
+def _is_given(name: str, value: object) -> bool:
+    """Whether to write a field. An empty note is written: it removes the previous one."""
     return value is not None and value is not False and (value != "" or name == "note")
 
 
 def _line(content: Mapping[str, Any]) -> bytes:
-    # whatever is in the log can be written, and comes back as it was
+    # whatever is in the log can be written, and read back unchanged
     text = json.dumps(content, ensure_ascii=False)
-    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode() + b"\n"
+    return _SURROGATES.sub(lambda match: f"\\u{ord(match[0]):04x}", text).encode() + b"\n"
 
 
 def _chosen(log: JudgmentLog, assessors: Sequence[str] | None, with_models: bool) -> list[Judgment]:
-    """The judgments that count, by those who are asked for."""
-    judged = plain_judgments(log.judgments())
+    """The judgments that count, by the chosen assessors."""
+    judged = select_counted(log.judgments())
     if assessors is None:
         models = frozenset() if with_models else log.models()
         return [one for one in judged if one.assessor not in models]
     unknown = [name for name in assessors if name not in log.assessors()]
     if unknown:
-        raise InputError(f"no assessor {join_names(unknown)} in {log.name}: it has {join_names(log.assessors())}.")
+        raise InputError(f"unknown assessor {join_names(unknown)} in {log.name}: it has {join_names(log.assessors())}.")
     return [one for one in judged if one.assessor in assessors]
 
 
@@ -228,8 +231,6 @@ def _merged(
     least: int,
     rounded: bool,
 ) -> MergedQrels | None:
-    from cranfield.qrels_tools import Assessor, merge_qrels
-
     if not judged:
         return None
     own: dict[str, list[Judgment]] = {}
@@ -256,7 +257,7 @@ def _merged(
 
 
 def _qrels(topics: Sequence[str], grades: Mapping[str, Mapping[str, float]], name: str) -> Qrels:
-    # in an order that tells nothing of how they were judged
+    # sorted by id, as the order of judging should not be visible
     rows = [
         (query, doc, grade)
         for query in topics
@@ -267,9 +268,7 @@ def _qrels(topics: Sequence[str], grades: Mapping[str, Mapping[str, float]], nam
 
 
 def _sampled(sample: Qrels, grades: Mapping[str, Mapping[str, float]], notes: list[str]) -> Qrels:
-    """The form of a sample, filled in."""
-    from cranfield.pooling import build_sampled_qrels
-
+    """The form of a sample with the grades filled in."""
     if "stratum" not in sample.extra:
         raise InputError(f"{sample.name}: expected qrels with five columns: query iter doc stratum grade.")
     strata: dict[str, dict[str, str]] = {}
@@ -278,15 +277,15 @@ def _sampled(sample: Qrels, grades: Mapping[str, Mapping[str, float]], notes: li
     outside = sum(doc not in strata.get(query, {}) for query, own in grades.items() for doc in own)
     if outside:
         notes.append(
-            f"{pluralize(outside, 'judged document')} not in the sample (found by search, say), and not in the output: "
-            "an estimate from the sample must not count it."
+            f"{pluralize(outside, 'judged document')} not in the sample (say, found by search) and left out, as an "
+            "estimate from the sample must not count it."
         )
     return build_sampled_qrels(strata, grades)
 
 
 def _notes(
     log: JudgmentLog,
-    pairs: Sequence[Pair],
+    pairs: Sequence[PairStatus],
     adjudicated: Mapping[tuple[str, str], float | None],
     assessors: Sequence[str] | None,
     with_models: bool,
@@ -295,16 +294,16 @@ def _notes(
     gold = sum(pair.gold is not None for pair in pairs)
     again = sum(one.again for one in every)
     models = sorted({one.assessor for one in every} & log.models()) if assessors is None and not with_models else []
-    found = []
+    notes = []
     if gold:
-        found.append(f"{pluralize(gold, 'gold pair')} left out.")
+        notes.append(f"{pluralize(gold, 'gold pair')} left out.")
     if again:
-        found.append(f"{pluralize(again, 'repeat')} left out.")
+        notes.append(f"{pluralize(again, 'repeat')} left out.")
     if models:
-        found.append(f"judgments by a model left out ({join_names(models)}); --with-models takes them in.")
+        notes.append(f"judgments by a model left out ({join_names(models)}); --with-models includes them.")
     if adjudicated:
-        found.append(f"{pluralize(len(adjudicated), 'pair')} adjudicated: that grade wins.")
-    return found
+        notes.append(f"{pluralize(len(adjudicated), 'pair')} adjudicated: that grade counts.")
+    return notes
 
 
 def _ungraded(
@@ -316,15 +315,15 @@ def _ungraded(
     assessors: Sequence[str] | None,
     is_written: bool,
 ) -> list[str]:
-    """Why pairs have no grade: nobody came to them, nobody could judge them, or what was judged does not count."""
+    """Notes on why pairs have no grade: not judged yet, impossible to judge, or judged but not counted."""
     every = log.judgments()
     cannot = {(one.query, one.doc) for one in every if one.kind == "cannot" and not one.again}
-    anybodys = {(one.query, one.doc) for one in plain_judgments(every)}
+    anybodys = {(one.query, one.doc) for one in select_counted(every)}
     chosen = {(one.query, one.doc) for one in judged}
     tied = set() if merged is None else {(one.query, one.doc) for one in merged.conflicts if one.is_tie}
-    others = "models only" if assessors is None else f"others than {join_names(assessors)} only"
+    others = "models only" if assessors is None else f"assessors other than {join_names(assessors)} only"
     reasons = {
-        "tie": "whose grades tie",
+        "tie": "with tied grades",
         "few": f"judged by fewer than {least}",
         "others": f"judged by {others}",
         "cannot": "that nobody could judge: no grade, not 0",
@@ -363,8 +362,6 @@ def _provenance(
     adjudicated: Mapping[tuple[str, str], float | None],
     is_sampled: bool,
 ) -> Provenance:
-    from cranfield.qrels_tools import Provenance, ProvenanceSource
-
     models = log.models()
     names = dict.fromkeys(one.assessor for one in judged)
     settings = {

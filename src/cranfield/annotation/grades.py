@@ -1,4 +1,4 @@
-"""Grades: what a judge may choose, each with a label, a definition and a key."""
+"""Grades: what an assessor may choose, each with a label, a definition and a key."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from cranfield.base import Record
 from cranfield.errors import InputError
 from cranfield.io import Input, PathLike, parse_decimal, parse_number
 
-MOST = 10  # one for each digit
+MAX_GRADES = 10  # one per digit key
 
 
 class Grade(Record):
-    """A grade, what it is called, and when to give it."""
+    """A grade with its label, and the definition of when to give it."""
 
     value: float
     label: str
@@ -33,23 +33,28 @@ class Scale(Record):
     def __post_init__(self) -> None:
         values = [grade.value for grade in self.grades]
         if len(values) < 2:
-            raise InputError(f"a scale needs two grades at least, found {len(values)}.")
-        if len(values) > MOST:
-            raise InputError(f"a scale has at most {MOST} grades, one for each digit key; found {len(values)}.")
+            raise InputError(f"a scale needs at least two grades, found {len(values)}.")
+        if len(values) > MAX_GRADES:
+            raise InputError(f"a scale can have at most {MAX_GRADES} grades, one per digit key; found {len(values)}.")
         if len(set(values)) < len(values):
-            raise InputError(f"a grade is there twice among {', '.join(map(written, values))}.")
+            raise InputError(f"duplicate grade in {', '.join(map(format_grade, values))}.")
 
     @classmethod
     def of(cls, grades: Iterable[tuple[Any, ...]]) -> Scale:
-        """A scale of (value, label, definition); labels and definitions may be left out."""
+        """A scale from tuples (value, label, definition); label and definition are optional."""
         rows = sorted(
             (parse_number(value, "grade"), str((*rest, "", "")[0]), str((*rest, "", "")[1])) for value, *rest in grades
         )
-        # the digit itself where every grade is one, else digits in order
-        is_digit = all(value in range(MOST) for value, _, _ in rows)
+        # if all grades are digits, each is its own key
+        is_digit = all(value in range(MAX_GRADES) for value, _, _ in rows)
         return cls(
             tuple(
-                Grade(value, label or f"grade {written(value)}", definition, f"{value:g}" if is_digit else str(number))
+                Grade(
+                    value,
+                    label or f"grade {format_grade(value)}",
+                    definition,
+                    f"{value:g}" if is_digit else str(number),
+                )
                 for number, (value, label, definition) in enumerate(rows)
             )
         )
@@ -59,33 +64,34 @@ class Scale(Record):
         return tuple(grade.value for grade in self.grades)
 
     def grade(self, value: float) -> Grade:
-        """The grade of a value, or an error that names them all."""
+        """The grade with a value; raise an error if there is none."""
         for grade in self.grades:
             if grade.value == value:
                 return grade
-        raise InputError(f"grade {written(value)} is none of {', '.join(map(written, self.values))}.")
+        raise InputError(f"grade {format_grade(value)} is not one of {', '.join(map(format_grade, self.values))}.")
 
     def by_key(self, key: str) -> Grade | None:
-        """The grade that a key stands for."""
+        """The grade of a key, if any."""
         return next((grade for grade in self.grades if grade.key == key), None)
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """The grades as JSON has them."""
+        """The grades as JSON."""
         return [
-            {"value": plain(g.value), "label": g.label, "definition": g.definition, "key": g.key} for g in self.grades
+            {"value": simplify_grade(g.value), "label": g.label, "definition": g.definition, "key": g.key}
+            for g in self.grades
         ]
 
     @classmethod
-    def from_dicts(cls, given: Iterable[Mapping[str, Any]]) -> Scale:
-        """The grades out of JSON."""
+    def from_dicts(cls, grades: Iterable[Mapping[str, Any]]) -> Scale:
+        """The grades from JSON."""
         try:
-            return cls.of((one["value"], one.get("label", ""), one.get("definition", "")) for one in given)
+            return cls.of((one["value"], one.get("label", ""), one.get("definition", "")) for one in grades)
         except (KeyError, TypeError, AttributeError):
             raise InputError('grades: expected [{"value", "label", "definition"}, …].') from None
 
 
 def read_scale(path: PathLike) -> Scale:
-    """Grades from a file: lines `grade⇥label⇥definition`."""
+    """Read grades from a file: lines `grade⇥label⇥definition`."""
     rows = []
     with Input(path) as source:
         for line, content in source.lines():
@@ -105,22 +111,22 @@ def read_scale(path: PathLike) -> Scale:
             raise InputError(error.message, source.name) from None
 
 
-def plain(value: float) -> int | float:
-    """A grade as people write it: whole if it is."""
+def simplify_grade(value: float) -> int | float:
+    """A grade as an integer if it is whole."""
     return int(value) if float(value).is_integer() else value
 
 
-def written(value: float) -> str:
+def format_grade(value: float) -> str:
     """A grade as text.
 
-    >>> written(2.0), written(0.5)
+    >>> format_grade(2.0), format_grade(0.5)
     ('2', '0.5')
     """
-    return str(plain(value))
+    return str(simplify_grade(value))
 
 
-# the four grades of TREC's deep learning tracks, in words of our own
-USUAL = Scale.of(
+# the four grades of the TREC deep learning tracks, in our own words
+DEFAULT_SCALE = Scale.of(
     [
         (0, "Not relevant", "Nothing in it answers the topic."),
         (1, "Related", "On the subject, but it does not answer the topic."),

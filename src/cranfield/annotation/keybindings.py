@@ -1,4 +1,4 @@
-"""The keys of judging, the same in terminal, packet and workbench."""
+"""The key bindings for judging, shared by terminal, packet and workbench."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from cranfield.base import Record
 
 
 class Action(Record):
-    """Something a judge can do besides giving a grade. The first key is the one that is shown."""
+    """Something an assessor can do besides giving a grade. The first key is the one shown."""
 
     name: str
     keys: tuple[str, ...]  # as browsers call them
@@ -18,17 +18,17 @@ class Action(Record):
         return self.keys[0]
 
 
-ACTIONS = (
-    Action("back", ("b", "k", "ArrowLeft"), "Back", "to the document before; a grade given there replaces the old one"),
-    Action("forward", ("f", "j", "ArrowRight"), "Forward", "to the document after, as far as you have come"),
-    Action("undo", ("u",), "Undo", "take back what you did last, and show that document"),
-    Action("skip", ("s",), "Skip", "put the document off: it comes again at the end"),
+JUDGING_ACTIONS = (
+    Action("back", ("b", "k", "ArrowLeft"), "Back", "go to the previous document; a new grade replaces the old one"),
+    Action("forward", ("f", "j", "ArrowRight"), "Forward", "go to the next document, as far as you have seen them"),
+    Action("undo", ("u",), "Undo", "undo your last action, and show its document"),
+    Action("skip", ("s",), "Skip", "leave the document for later: it comes again at the end"),
     Action("cannot", ("x",), "Cannot judge", "broken, empty, in another language; this is not the lowest grade"),
-    Action("note", ("n",), "Note", "write a remark about the document"),
-    Action("topic", ("t",), "Next topic", "go on with the next topic that has documents left"),
-    Action("find", ("/",), "Find", "look for words in the document"),
-    Action("highlight", ("h",), "Highlight", "mark the words of the topic, or do not"),
-    Action("guidelines", ("g",), "Guidelines", "how to judge"),
-    Action("help", ("?",), "Help", "all keys"),
+    Action("note", ("n",), "Note", "write a note about the document"),
+    Action("topic", ("t",), "Next topic", "continue with the next topic that has documents left"),
+    Action("find", ("/",), "Find", "search for words in the document"),
+    Action("highlight", ("h",), "Highlight", "turn highlighting of the topic's words on or off"),
+    Action("guidelines", ("g",), "Guidelines", "show the guidelines"),
+    Action("help", ("?",), "Help", "show all keys"),
 )
-BY_KEY = {key: action for action in ACTIONS for key in action.keys}
+ACTIONS_BY_KEY = {key: action for action in JUDGING_ACTIONS for key in action.keys}

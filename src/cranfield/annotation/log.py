@@ -1,4 +1,4 @@
-"""The log of judgments: events are added one by one, each safe on disk before anybody is told that it is saved."""
+"""The log of judgments. Events are appended one by one; each is on disk before it is reported as saved."""
 
 from __future__ import annotations
 
@@ -7,41 +7,42 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from cranfield.annotation.database import Connection, Database, JudgingError, open_database
-from cranfield.annotation.events import COLUMNS, JUDGING, Event, State, checked_assessor, state_of
-from cranfield.annotation.presentation_order import FOLLOWING, PUT_OFF, REPEATS, status_of_repeat
+from cranfield.annotation.events import COLUMNS, STATE_KINDS, Event, JudgmentState, check_assessor_name, reduce_events
+from cranfield.annotation.presentation_order import REPEAT_CHANGES, UPDATE_REPEATS, WAS_SKIPPED, find_repeat_status
 from cranfield.annotation.schema import migrate
 from cranfield.annotation.settings import Settings, load_settings, save_settings
-from cranfield.annotation.timestamps import now
+from cranfield.annotation.timestamps import utc_now
 from cranfield.base import Record, format_id, join_names, sort_naturally
 from cranfield.errors import InputError
 from cranfield.io import Input, format_column, parse_id, strip_compression_suffix
+from cranfield.pooling import read_pool
 
 T = TypeVar("T")
-GOLD = 1_000_000  # judgments that a gold pair may get: as many as there are assessors
+UNLIMITED = 1_000_000  # judgments of a gold pair: one by every assessor
 _COLUMNS = ", ".join(COLUMNS)
 _INSERT = f"""
     INSERT INTO events ({_COLUMNS}, pair) VALUES ({", ".join("?" * len(COLUMNS))}, ?)
     ON CONFLICT (assessor, key) DO NOTHING RETURNING seq
 """
-PEOPLE = "(SELECT assessor FROM assessors WHERE is_model = 0)"  # whose judgments a pair is to get
-_COUNT = f"""
+HUMAN_ASSESSORS = "(SELECT assessor FROM assessors WHERE is_model = 0)"  # only their judgments count for a pair
+_JUDGMENT_COUNTS = f"""
     judged = (
         SELECT COUNT(*) FROM states s
-        WHERE s.pair = pairs.pair AND again = 0 AND kind = 'judge' AND assessor IN {PEOPLE}
+        WHERE s.pair = pairs.pair AND again = 0 AND kind = 'judge' AND assessor IN {HUMAN_ASSESSORS}
     ),
     spread = (
         SELECT COALESCE(MAX(grade) - MIN(grade), 0) FROM states s
-        WHERE s.pair = pairs.pair AND again = 0 AND kind = 'judge' AND assessor IN {PEOPLE}
+        WHERE s.pair = pairs.pair AND again = 0 AND kind = 'judge' AND assessor IN {HUMAN_ASSESSORS}
     )
 """
-_PAGE = 5_000  # events that are read at a time
-# what becomes of places, and of the repeats behind them, when a pair has all its judgments, and when it lost one
-_FILLED = ("open", "full", "waiting", "void")
-_OPENED = ("full", "open", "void", "waiting")
+_PAGE = 5_000  # events read at a time
+# old and new status of places and of their repeats, when a pair has all its judgments, and when it lost one
+_WHEN_FULL = ("open", "full", "waiting", "void")
+_WHEN_REOPENED = ("full", "open", "void", "waiting")
 
 
 class Judgment(Record):
-    """What an assessor thinks of a document by now."""
+    """The current judgment of a document by an assessor."""
 
     assessor: str
     query: str
@@ -51,15 +52,15 @@ class Judgment(Record):
     note: str
     recorded_at: str
     again: bool = False
-    gold: float | None = None  # the grade that is known, for a pair that is there to check judges
+    gold: float | None = None  # the known grade of a pair that is there to check assessors
 
 
-class Pair(Record):
-    """A document to judge for a query, and what has become of it."""
+class PairStatus(Record):
+    """A document to judge for a query, and its status."""
 
     query: str
     doc: str
-    source: str  # pool, search, import, gold, or once gold: what a pool asked for later
+    source: str  # pool, search, import, gold, or once gold (if a pool contained it later)
     wanted: int
     judged: int  # by people
     adjudicated: float | None
@@ -67,7 +68,7 @@ class Pair(Record):
 
 
 class JudgmentLog:
-    """All events of a project, and the pairs to judge. Threads and processes may share one."""
+    """All events of a project, and the pairs to judge. Threads and processes may share a log."""
 
     def __init__(self, database: Database) -> None:
         self.database = database
@@ -79,7 +80,7 @@ class JudgmentLog:
 
     @property
     def name(self) -> str:
-        """What it is called in messages; without a password."""
+        """The name used in messages, without a password."""
         return self.database.name
 
     @property
@@ -87,141 +88,139 @@ class JudgmentLog:
         """How judging is organised."""
         return self.read(load_settings)
 
-    def set_up(self, settings: Settings) -> None:
-        """Organise judging anew. Grades that somebody has given must stay on the scale; orders stay as they are."""
+    def configure(self, settings: Settings) -> None:
+        """Change the settings. Grades that have been given must stay on the scale. Existing orders do not change."""
 
-        def work(at: Connection) -> None:
-            before = load_settings(at)
-            save_settings(at, settings)
+        def work(db: Connection) -> None:
+            before = load_settings(db)
+            save_settings(db, settings)
             if (settings.judgments, settings.overlap) != (before.judgments, before.overlap):
-                _want_anew(at, settings)
+                _recount_wanted(db, settings)
 
         self.write(work)
 
     def add_pairs(self, pairs: Mapping[str, Iterable[str]], source: str = "pool") -> int:
-        """Take up documents to judge, by query; how many were new. Those added later come behind the others."""
+        """Add documents to judge, by query; return how many are new. Later ones come after the others."""
         wanted = {parse_id(q, "query"): [parse_id(doc, "doc") for doc in docs] for q, docs in pairs.items()}
-        return self.write(lambda at: add_pairs(at, wanted, source))
+        return self.write(lambda db: add_pairs(db, wanted, source))
 
     def add_pool(self, file: str | os.PathLike[str]) -> int:
-        """Take up the pairs of a file that `cranfield pool` made; how many were new."""
-        from cranfield.pooling import read_pool
-
+        """Add the pairs of a file written by `cranfield pool`; return how many are new."""
         pool = read_pool(file)
         with Input(file) as source:
             source.read()
             digest = source.sha256 if isinstance(source.sha256, str) else source.sha256()
 
-        def work(at: Connection) -> int:
-            new = add_pairs(at, pool.pairs, "pool")
-            at.run(
+        def work(db: Connection) -> int:
+            new = add_pairs(db, pool.pairs, "pool")
+            db.run(
                 "INSERT INTO pools VALUES (?, ?, ?) ON CONFLICT (sha256) DO UPDATE SET file = excluded.file",
                 digest,
                 os.path.abspath(os.fspath(file)),
-                now(),
+                utc_now(),
             )
             return new
 
         return self.write(work)
 
     def pools(self) -> list[str]:
-        """The files of pools that were taken up, in that order."""
-        return [str(file) for (file,) in self.read(lambda at: at.rows("SELECT file FROM pools ORDER BY added_at"))]
+        """The pool files that were added, in order."""
+        return [str(file) for (file,) in self.read(lambda db: db.rows("SELECT file FROM pools ORDER BY added_at"))]
 
     def add_gold(self, grades: Mapping[str, Mapping[str, float]]) -> int:
-        """Mix in pairs whose grades are known, for every assessor of the topic; they are in no export.
+        """Add pairs whose grades are known, for every assessor of the topic. They are never exported.
 
-        What is to be judged anyway, because it is in the pool say, is no gold: its judgments would be missing among
-        qrels. `not_gold` tells which those are.
+        A pair that is to be judged anyway, say because it is in the pool, does not become gold: its judgments would be
+        missing from the qrels. `find_not_gold` lists these pairs.
         """
 
-        def work(at: Connection) -> int:
-            scale = load_settings(at).scale
-            new = add_pairs(at, {query: list(docs) for query, docs in grades.items()}, "gold")
+        def work(db: Connection) -> int:
+            scale = load_settings(db).scale
+            new = add_pairs(db, {query: list(docs) for query, docs in grades.items()}, "gold")
             for query, docs in grades.items():
                 for doc, grade in docs.items():
                     scale.grade(grade)
-                    at.run(
+                    db.run(
                         "UPDATE pairs SET gold = ?, wanted = ? WHERE query = ? AND doc = ? AND source = 'gold'",
                         grade,
-                        GOLD,
+                        UNLIMITED,
                         query,
                         doc,
                     )
-                at.run("UPDATE orders SET reach = 0 WHERE query = ?", query)
+                db.run("UPDATE orders SET reach = 0 WHERE query = ?", query)
             known = "(SELECT pair FROM pairs WHERE gold IS NOT NULL)"
-            at.run(f"UPDATE places SET status = 'open' WHERE status = 'full' AND pair IN {known}")
+            db.run(f"UPDATE places SET status = 'open' WHERE status = 'full' AND pair IN {known}")
             return new
 
         return self.write(work)
 
-    def not_gold(self, grades: Mapping[str, Mapping[str, float]]) -> list[tuple[str, str]]:
-        """Of pairs that were to be gold, those that are not, as they are to be judged anyway."""
-        plain = {(pair.query, pair.doc) for pair in self.pairs() if pair.gold is None}
-        return [(query, doc) for query, docs in grades.items() for doc in docs if (query, doc) in plain]
+    def find_not_gold(self, grades: Mapping[str, Mapping[str, float]]) -> list[tuple[str, str]]:
+        """Those of the pairs that cannot be gold, as they are to be judged anyway."""
+        ordinary = {(pair.query, pair.doc) for pair in self.pairs() if pair.gold is None}
+        return [(query, doc) for query, docs in grades.items() for doc in docs if (query, doc) in ordinary]
 
     def topics(self) -> tuple[str, ...]:
-        """The queries that there is something to judge for."""
-        return tuple(query for (query,) in self.read(lambda at: at.rows("SELECT query FROM topics ORDER BY number")))
+        """The queries with documents to judge."""
+        return tuple(query for (query,) in self.read(lambda db: db.rows("SELECT query FROM topics ORDER BY number")))
 
-    def pairs(self, query: str | None = None) -> list[Pair]:
-        """The pairs to judge, of one query or of all. For coordinators: judges do not see this."""
+    def pairs(self, query: str | None = None) -> list[PairStatus]:
+        """The pairs to judge, of one query or of all. For coordinators, not for assessors."""
         some, values = ("WHERE p.query = ?", (query,)) if query is not None else ("", ())
         statement = f"""
             SELECT p.query, p.doc, p.source, p.wanted, p.judged, p.adjudicated, p.gold
             FROM pairs p JOIN topics t ON t.query = p.query {some} ORDER BY t.number, p.pair
         """
-        return [Pair(*row) for row in self.read(lambda at: at.rows(statement, *values))]
+        return [PairStatus(*row) for row in self.read(lambda db: db.rows(statement, *values))]
 
     def assessors(self) -> tuple[str, ...]:
-        """Everybody who has judged or been assigned something, in order of name."""
-        found = self.read(lambda at: at.rows("SELECT assessor FROM assessors"))
-        return tuple(sort_naturally(name for (name,) in found))
+        """Everybody who has judged or been assigned something, sorted by name."""
+        rows = self.read(lambda db: db.rows("SELECT assessor FROM assessors"))
+        return tuple(sort_naturally(name for (name,) in rows))
 
     def add_assessor(self, name: str) -> str:
-        """Take up an assessor, who may be there already; the name as it is kept."""
-        name = checked_assessor(name)
-        # to wait for those who are writing would be a pity, as nearly always there is nothing to write
-        if self.read(lambda at: at.value("SELECT 1 FROM assessors WHERE assessor = ?", name)) is None:
-            self.write(lambda at: ensure_assessor(at, name))
+        """Add an assessor unless known already; return the name as it is stored."""
+        name = check_assessor_name(name)
+        # reading first: usually there is nothing to write, and so no need to wait for other writers
+        if self.read(lambda db: db.value("SELECT 1 FROM assessors WHERE assessor = ?", name)) is None:
+            self.write(lambda db: ensure_assessor(db, name))
         return name
 
     def models(self) -> frozenset[str]:
-        """The assessors that are no people."""
+        """The assessors that are models, not people."""
         return frozenset(
-            name for (name,) in self.read(lambda at: at.rows("SELECT assessor FROM assessors WHERE is_model = 1"))
+            name for (name,) in self.read(lambda db: db.rows("SELECT assessor FROM assessors WHERE is_model = 1"))
         )
 
     def mark_model(self, name: str) -> None:
-        """Note that an assessor is a model: its judgments are not merged with people's unless that is asked for.
+        """Mark an assessor as a model: its judgments are not merged with those of people unless requested.
 
-        They are none of those that pairs are to get: what people had been spared for them is offered again.
+        They do not count as judgments of a pair: pairs that seemed complete because of them are offered again.
         """
-        name = checked_assessor(name)
-        self.write(lambda at: mark_model(at, name))
+        name = check_assessor_name(name)
+        self.write(lambda db: mark_model(db, name))
 
     def append(self, event: Event) -> Event:
-        """Record an event as it is; what has the same key is already there and is returned as it stands."""
-        return self.write(lambda at: record_event(at, event))
+        """Record an event. If one with the same key exists already, return that one."""
+        return self.write(lambda db: record_event(db, event))
 
     def events(self) -> Iterator[Event]:
-        """The whole log in its order, as it is now; it is read in pieces, and may grow meanwhile."""
+        """All events in order, as of now. They are read in chunks; the log may grow meanwhile."""
         statement = f"SELECT {_COLUMNS}, seq FROM events WHERE seq > ? ORDER BY seq LIMIT {_PAGE}"
-        with self.database.reading() as at:
-            rows = at.rows(statement, 0)
+        with self.database.snapshot() as db:
+            rows = db.rows(statement, 0)
             while rows:
-                yield from (event_of(row[:-1]) for row in rows)
-                rows = at.rows(statement, rows[-1][-1])
+                yield from (event_from_row(row[:-1]) for row in rows)
+                rows = db.rows(statement, rows[-1][-1])
 
     def judgments(self, query: str | None = None) -> list[Judgment]:
-        """What every assessor thinks by now, repeats and gold pairs included and marked. For coordinators."""
+        """The current judgments of all assessors, with repeats and gold pairs marked. For coordinators."""
         some, values = ("WHERE p.query = ?", (query,)) if query is not None else ("", ())
         statement = f"""
             SELECT s.assessor, p.query, p.doc, s.kind, s.grade, s.note, s.recorded_at, s.again, p.gold
             FROM states s JOIN pairs p ON p.pair = s.pair JOIN topics t ON t.query = p.query {some}
             ORDER BY t.number, p.pair, s.recorded_at
         """
-        rows = self.read(lambda at: at.rows(statement, *values))
+        rows = self.read(lambda db: db.rows(statement, *values))
         return [
             Judgment(who, topic, doc, kind, grade, note, recorded_at, bool(again), gold)
             for who, topic, doc, kind, grade, note, recorded_at, again, gold in rows
@@ -229,20 +228,20 @@ class JudgmentLog:
         ]
 
     def rebuild(self) -> None:
-        """Work out anew from the log everything that follows from it."""
+        """Recompute everything that is derived from the events."""
 
-        def work(at: Connection) -> None:
-            at.run("DELETE FROM states")
-            at.run("UPDATE pairs SET judged = 0, spread = 0, adjudicated = NULL")
-            at.run("UPDATE places SET later = 0, status = CASE WHEN again = 1 THEN 'waiting' ELSE 'open' END")
-            # what was judged first comes first, so that a repeat finds its original
-            for pair, assessor, again in at.rows(
+        def work(db: Connection) -> None:
+            db.run("DELETE FROM states")
+            db.run("UPDATE pairs SET judged = 0, spread = 0, adjudicated = NULL")
+            db.run("UPDATE places SET later = 0, status = CASE WHEN again = 1 THEN 'waiting' ELSE 'open' END")
+            # originals first: the status of a repeat depends on its original
+            for pair, assessor, again in db.rows(
                 """
                 SELECT DISTINCT pair, assessor, again FROM events WHERE pair IS NOT NULL
                 ORDER BY pair, assessor, again
                 """
             ):
-                _settle(at, pair, assessor, again)
+                _update_state(db, pair, assessor, again)
 
         self.write(work)
 
@@ -263,14 +262,14 @@ class JudgmentLog:
 
 
 def open_log(place: str | os.PathLike[str], create: bool = True) -> JudgmentLog:
-    """Open a log by file name (SQLite) or URL (postgresql://…); a file that is missing is made, unless told not to."""
+    """Open a log by file name (SQLite) or URL (postgresql://…). A missing file is created, unless `create` is False."""
     return JudgmentLog(open_database(place, create))
 
 
-def beside(pool: str | os.PathLike[str]) -> str:
-    """Where the judgments of a pool are kept unless told otherwise.
+def default_log_path(pool: str | os.PathLike[str]) -> str:
+    """The default file for the judgments of a pool.
 
-    >>> beside("trec/pool.jsonl.gz")
+    >>> default_log_path("trec/pool.jsonl.gz")
     'trec/pool.judgments.db'
     """
     plain = strip_compression_suffix(pool)
@@ -278,59 +277,61 @@ def beside(pool: str | os.PathLike[str]) -> str:
     return f"{stem if suffix.lower() in ('.jsonl', '.ndjson', '.json') else plain}.judgments.db"
 
 
-def add_pairs(at: Connection, pairs: Mapping[str, Sequence[str]], source: str) -> int:
-    """Take up pairs within a transaction; how many were new."""
-    settings = load_settings(at)
+def add_pairs(db: Connection, pairs: Mapping[str, Sequence[str]], source: str) -> int:
+    """Add pairs within a transaction; return how many are new."""
+    settings = load_settings(db)
     new = 0
-    number = int(at.value("SELECT COALESCE(MAX(number), 0) FROM topics"))
-    before = int(at.value("SELECT COUNT(*) FROM pairs WHERE gold IS NULL"))
+    number = int(db.value("SELECT COALESCE(MAX(number), 0) FROM topics"))
+    before = int(db.value("SELECT COUNT(*) FROM pairs WHERE gold IS NULL"))
     for query, docs in pairs.items():
-        number += at.run("INSERT INTO topics VALUES (?, ?) ON CONFLICT (query) DO NOTHING", query, number + 1)
-        # whoever takes up pairs of a topic waits here, so that numbers of pairs become visible in their order
-        at.row("SELECT query FROM topics WHERE query = ? {lock}", query)
-        known = {doc: gold for doc, gold in at.rows("SELECT doc, gold FROM pairs WHERE query = ?", query)}
+        number += db.run("INSERT INTO topics VALUES (?, ?) ON CONFLICT (query) DO NOTHING", query, number + 1)
+        # transactions that add pairs of the same topic wait here, so numbers of pairs become visible in order
+        db.row("SELECT query FROM topics WHERE query = ? {lock}", query)
+        known = {doc: gold for doc, gold in db.rows("SELECT doc, gold FROM pairs WHERE query = ?", query)}
         missing = [doc for doc in dict.fromkeys(docs) if doc not in known]
         check_ids(query, missing)
         if source == "pool":
-            new += _pool_gold(at, query, [doc for doc in dict.fromkeys(docs) if known.get(doc) is not None], settings)
-        wanted = wanted_judgments(before + new, len(missing), settings)
+            new += _make_ordinary(
+                db, query, [doc for doc in dict.fromkeys(docs) if known.get(doc) is not None], settings
+            )
+        wanted = count_wanted(before + new, len(missing), settings)
         rows = [(query, doc, source, count) for doc, count in zip(missing, wanted, strict=True)]
-        at.insert("pairs", "query, doc, source, wanted", rows)
+        db.insert("pairs", "query, doc, source, wanted", rows)
         new += len(rows)
     return new
 
 
 def check_ids(query: str, docs: Iterable[str]) -> None:
-    """Refuse to have judged what could not be told afterwards: qrels part columns by white space."""
+    """Refuse ids that cannot be written to qrels, whose columns are separated by white space."""
     for name, what in ((query, "query id"), *((doc, "doc id") for doc in docs)):
         try:
             format_column(name, what)
         except InputError:
             raise InputError(
-                f"{what} {format_id(name)} cannot stand in qrels, which is what judgments become: it holds white "
-                "space, or begins like a comment. Give it another id in collection, topics, runs and pool."
+                f"{what} {format_id(name)} cannot be written to qrels: it contains white space, or starts like a "
+                "comment. Change the id in collection, topics, runs and pool."
             ) from None
 
 
-def _pool_gold(at: Connection, query: str, docs: Sequence[str], settings: Settings) -> int:
-    """Make ordinary pairs of gold ones that a pool asks for, or else their judgments would be missing; how many."""
+def _make_ordinary(db: Connection, query: str, docs: Sequence[str], settings: Settings) -> int:
+    """Turn gold pairs that a pool contains into ordinary ones, so their judgments are exported; return how many."""
     for doc in docs:
-        at.run(
+        db.run(
             "UPDATE pairs SET source = 'once gold', gold = NULL, wanted = ? WHERE query = ? AND doc = ?",
             settings.judgments,
             query,
             doc,
         )
-        _settle_others(at, int(at.value("SELECT pair FROM pairs WHERE query = ? AND doc = ?", query, doc)))
+        _update_other_places(db, int(db.value("SELECT pair FROM pairs WHERE query = ? AND doc = ?", query, doc)))
     return len(docs)
 
 
-def wanted_judgments(before: int, n: int, settings: Settings) -> list[int]:
-    """How many judgments each of n new pairs gets when so many are there: a share of them one more than the others.
+def count_wanted(before: int, n: int, settings: Settings) -> list[int]:
+    """How many judgments each of n new pairs needs, after `before` others: the share `overlap` needs one more.
 
-    Every so many'th pair is one of those; a pool comes in an order by chance, so that they are a sample of it.
+    These are spread evenly; as a pool is in random order, they are a random sample of it.
 
-    >>> wanted_judgments(3, 4, Settings(overlap=0.25))
+    >>> count_wanted(3, 4, Settings(overlap=0.25))
     [2, 1, 1, 1]
     """
     share = round(settings.overlap * 1_000_000)
@@ -338,101 +339,100 @@ def wanted_judgments(before: int, n: int, settings: Settings) -> list[int]:
     return [settings.judgments + one for one in more]
 
 
-def _want_anew(at: Connection, settings: Settings) -> None:
-    """Count anew how many judgments pairs get, and offer again what is no longer full."""
-    rows = at.rows("SELECT pair FROM pairs WHERE gold IS NULL ORDER BY pair")
-    wanted = wanted_judgments(0, len(rows), settings)
-    at.run_each(
+def _recount_wanted(db: Connection, settings: Settings) -> None:
+    """Recompute how many judgments pairs need, and reopen those that are no longer full."""
+    rows = db.rows("SELECT pair FROM pairs WHERE gold IS NULL ORDER BY pair")
+    wanted = count_wanted(0, len(rows), settings)
+    db.run_each(
         "UPDATE pairs SET wanted = ? WHERE pair = ?", [(n, pair) for n, (pair,) in zip(wanted, rows, strict=True)]
     )
-    _offer_anew(at)
-    at.run("UPDATE orders SET reach = 0")  # pairs that were not for somebody's seat may be now
+    _reopen_pairs(db)
+    db.run("UPDATE orders SET reach = 0")  # an assessor's seat may now include other pairs
 
 
-def _offer_anew(at: Connection) -> None:
-    """Offer what is no longer full, and what has become full no more."""
+def _reopen_pairs(db: Connection) -> None:
+    """Update the status of places whose pair has become full or is no longer full."""
     full = "(SELECT pair FROM pairs WHERE judged >= wanted)"
-    at.run(f"UPDATE places SET status = 'open' WHERE status = 'full' AND pair NOT IN {full}")
-    at.run(f"UPDATE places SET status = 'full' WHERE status = 'open' AND again = 0 AND pair IN {full}")
-    for original, was, becomes in FOLLOWING:
-        at.run(REPEATS, becomes, was, original)
+    db.run(f"UPDATE places SET status = 'open' WHERE status = 'full' AND pair NOT IN {full}")
+    db.run(f"UPDATE places SET status = 'full' WHERE status = 'open' AND again = 0 AND pair IN {full}")
+    for original, was, becomes in REPEAT_CHANGES:
+        db.run(UPDATE_REPEATS, becomes, was, original)
 
 
-def mark_model(at: Connection, name: str) -> None:
-    """Note within a transaction that an assessor is a model, and count anew what it has judged."""
-    ensure_assessor(at, name)
-    if not at.run("UPDATE assessors SET is_model = 1 WHERE assessor = ? AND is_model = 0", name):
+def mark_model(db: Connection, name: str) -> None:
+    """Mark an assessor as a model within a transaction, and recount the pairs it has judged."""
+    ensure_assessor(db, name)
+    if not db.run("UPDATE assessors SET is_model = 1 WHERE assessor = ? AND is_model = 0", name):
         return
     own = "(SELECT pair FROM states WHERE assessor = ?)"
-    at.rows(f"SELECT pair FROM pairs WHERE pair IN {own} ORDER BY pair {{lock}}", name)  # others may be judging them
-    if at.run(f"UPDATE pairs SET {_COUNT} WHERE pair IN {own}", name):
-        _offer_anew(at)
+    db.rows(f"SELECT pair FROM pairs WHERE pair IN {own} ORDER BY pair {{lock}}", name)  # others may be judging them
+    if db.run(f"UPDATE pairs SET {_JUDGMENT_COUNTS} WHERE pair IN {own}", name):
+        _reopen_pairs(db)
 
 
-def ensure_assessor(at: Connection, name: str) -> None:
-    """Take up an assessor, and wait for what the same person is doing elsewhere."""
-    # looked at first: to add what is there would be a change, and wait for the disk
-    if at.row("SELECT assessor FROM assessors WHERE assessor = ? {lock}", name) is None:
-        at.run(
-            "INSERT INTO assessors (assessor, added_at) VALUES (?, ?) ON CONFLICT (assessor) DO NOTHING", name, now()
+def ensure_assessor(db: Connection, name: str) -> None:
+    """Add an assessor unless known, and lock the row, to wait for other transactions of the same person."""
+    # reading first: an insert would be a change and wait for the disk, even on a conflict
+    if db.row("SELECT assessor FROM assessors WHERE assessor = ? {lock}", name) is None:
+        db.run(
+            "INSERT INTO assessors (assessor, added_at) VALUES (?, ?) ON CONFLICT (assessor) DO NOTHING",
+            name,
+            utc_now(),
         )
-        at.row("SELECT assessor FROM assessors WHERE assessor = ? {lock}", name)
+        db.row("SELECT assessor FROM assessors WHERE assessor = ? {lock}", name)
 
 
-def record_event(at: Connection, event: Event) -> Event:
-    """Record an event within a transaction, and everything that follows from it.
+def record_event(db: Connection, event: Event) -> Event:
+    """Record an event within a transaction, and update everything derived from it.
 
-    What has its key already is returned instead; a key that stands for something else is an error.
+    If the same event was recorded already, return that one. A key used for another event is an error.
     """
-    ensure_assessor(at, event.assessor)
+    ensure_assessor(db, event.assessor)
     pair = None
     if event.query is not None and event.doc is not None:
-        pair = at.value("SELECT pair FROM pairs WHERE query = ? AND doc = ? {lock}", event.query, event.doc)
+        pair = db.value("SELECT pair FROM pairs WHERE query = ? AND doc = ? {lock}", event.query, event.doc)
         if pair is None:
-            raise JudgingError(
-                f"document {format_id(event.doc)} is not to be judged for query {format_id(event.query)}."
-            )
+            raise JudgingError(f"document {format_id(event.doc)} is not in the pool of query {format_id(event.query)}.")
     values = [getattr(event, name) for name in COLUMNS]
     values[COLUMNS.index("again")] = int(event.again)
-    if at.value(_INSERT, *values, pair) is None:
-        return _known(at, event)
+    if db.value(_INSERT, *values, pair) is None:
+        return _find_same_key(db, event)
     if pair is not None:
-        _settle(at, pair, event.assessor, int(event.again))
+        _update_state(db, pair, event.assessor, int(event.again))
     return event
 
 
-def _known(at: Connection, event: Event) -> Event:
-    """The event that has the key of this one, which must be the same act."""
-    row = at.row(f"SELECT {_COLUMNS} FROM events WHERE assessor = ? AND key = ?", event.assessor, event.key)
+def _find_same_key(db: Connection, event: Event) -> Event:
+    """The recorded event with the same key, which must be the same action."""
+    row = db.row(f"SELECT {_COLUMNS} FROM events WHERE assessor = ? AND key = ?", event.assessor, event.key)
     assert row is not None
-    there = event_of(row)
-    parts = ("kind", "query", "doc", "grade")
-    if any(getattr(there, name) != getattr(event, name) for name in parts):
-        raise JudgingError(f"the key {event.key!r:.80} stands for another event; keys must differ.")
-    return there
+    recorded = event_from_row(row)
+    if any(getattr(recorded, name) != getattr(event, name) for name in ("kind", "query", "doc", "grade")):
+        raise JudgingError(f"the key {event.key!r:.80} is used by another event; keys must be unique.")
+    return recorded
 
 
-def event_of(row: Sequence[object]) -> Event:
-    """An event out of the columns that it is stored in."""
+def event_from_row(row: Sequence[object]) -> Event:
+    """An event from the columns of its row."""
     values = dict(zip(COLUMNS, row, strict=True))
     return Event(**values | {"again": bool(values["again"])})  # type: ignore[arg-type]
 
 
-def state_in(at: Connection, pair: int, assessor: str, again: int = 0) -> State:
-    """Where an assessor stands with a document."""
-    row = at.row(
+def load_state(db: Connection, pair: int, assessor: str, again: int = 0) -> JudgmentState:
+    """The state of a document for an assessor."""
+    row = db.row(
         "SELECT kind, grade, note, recorded_at FROM states WHERE pair = ? AND assessor = ? AND again = ?",
         pair,
         assessor,
         again,
     )
-    return State() if row is None else State(*row)
+    return JudgmentState() if row is None else JudgmentState(*row)
 
 
-def last_event(at: Connection, assessor: str, kinds: Sequence[str] = JUDGING) -> Event | None:
-    """What an assessor did last and has not taken back."""
+def last_event(db: Connection, assessor: str, kinds: Sequence[str] = STATE_KINDS) -> Event | None:
+    """The last event of an assessor that was not undone."""
     marks = ", ".join("?" * len(kinds))
-    row = at.row(
+    row = db.row(
         f"""
         SELECT {_COLUMNS} FROM events e WHERE assessor = ? AND kind IN ({marks})
         AND NOT EXISTS (SELECT 1 FROM events u WHERE u.undoes = e.key AND u.assessor = e.assessor)
@@ -441,48 +441,46 @@ def last_event(at: Connection, assessor: str, kinds: Sequence[str] = JUDGING) ->
         assessor,
         *kinds,
     )
-    return None if row is None else event_of(row)
+    return None if row is None else event_from_row(row)
 
 
-def latest_time(at: Connection, pair: int, assessor: str) -> str:
-    """When the last event of a document and an assessor was recorded; an event of today must not be before it."""
-    found = at.value("SELECT MAX(recorded_at) FROM events WHERE pair = ? AND assessor = ?", pair, assessor)
-    return max(found or "", now())
+def next_timestamp(db: Connection, pair: int, assessor: str) -> str:
+    """The time for a new event: now, but not before the last event of the assessor on this document."""
+    last = db.value("SELECT MAX(recorded_at) FROM events WHERE pair = ? AND assessor = ?", pair, assessor)
+    return max(last or "", utc_now())
 
 
-def _settle(at: Connection, pair: int, assessor: str, again: int) -> None:
-    """Bring up to date what follows from the events of one assessor and document."""
-    state = state_of(_events_of(at, pair, assessor, again))
-    _keep_state(at, pair, assessor, again, state)
+def _update_state(db: Connection, pair: int, assessor: str, again: int) -> None:
+    """Update everything derived from the events of one assessor and document."""
+    state = reduce_events(_events_of(db, pair, assessor, again))
+    _save_state(db, pair, assessor, again, state)
     if not again:
-        _count(at, pair)
-    status = "done" if state.is_settled else "open" if not again else _status_of_repeat(at, pair, assessor)
-    skipped = at.value(
-        "SELECT MAX(seq) FROM events WHERE pair = ? AND assessor = ? AND again = ?", pair, assessor, again
-    )
-    at.run(
+        _update_counts(db, pair)
+    status = "done" if state.is_done else "open" if not again else _status_of_repeat(db, pair, assessor)
+    last = db.value("SELECT MAX(seq) FROM events WHERE pair = ? AND assessor = ? AND again = ?", pair, assessor, again)
+    db.run(
         "UPDATE places SET status = ?, later = ? WHERE pair = ? AND assessor = ? AND again = ?",
         status,
-        skipped if state.kind == "skip" else 0,
+        last if state.kind == "skip" else 0,
         pair,
         assessor,
         again,
     )
     if not again:
-        _settle_repeat(at, pair, assessor)
-        _settle_others(at, pair)
+        _update_repeat(db, pair, assessor)
+        _update_other_places(db, pair)
 
 
-def _events_of(at: Connection, pair: int, assessor: str, again: int) -> list[Event]:
+def _events_of(db: Connection, pair: int, assessor: str, again: int) -> list[Event]:
     statement = f"SELECT {_COLUMNS} FROM events WHERE pair = ? AND assessor = ? AND again = ? ORDER BY recorded_at, seq"
-    return [event_of(row) for row in at.rows(statement, pair, assessor, again)]
+    return [event_from_row(row) for row in db.rows(statement, pair, assessor, again)]
 
 
-def _keep_state(at: Connection, pair: int, assessor: str, again: int, state: State) -> None:
-    if state == State():
-        at.run("DELETE FROM states WHERE pair = ? AND assessor = ? AND again = ?", pair, assessor, again)
+def _save_state(db: Connection, pair: int, assessor: str, again: int, state: JudgmentState) -> None:
+    if state == JudgmentState():
+        db.run("DELETE FROM states WHERE pair = ? AND assessor = ? AND again = ?", pair, assessor, again)
         return
-    at.run(
+    db.run(
         """
         INSERT INTO states (pair, assessor, again, kind, grade, note, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (pair, assessor, again) DO UPDATE
@@ -498,9 +496,9 @@ def _keep_state(at: Connection, pair: int, assessor: str, again: int, state: Sta
     )
 
 
-def _count(at: Connection, pair: int) -> None:
-    """How many people have judged a pair, how far they are apart, and what was decided."""
-    adjudicated = at.value(
+def _update_counts(db: Connection, pair: int) -> None:
+    """Update how many people have judged a pair, how far apart their grades are, and the adjudicated grade."""
+    adjudicated = db.value(
         """
         SELECT grade FROM events e WHERE pair = ? AND kind = 'adjudicate'
         AND NOT EXISTS (SELECT 1 FROM events u WHERE u.undoes = e.key AND u.assessor = e.assessor)
@@ -508,31 +506,33 @@ def _count(at: Connection, pair: int) -> None:
         """,
         pair,
     )
-    at.run(f"UPDATE pairs SET adjudicated = ?, {_COUNT} WHERE pair = ?", adjudicated, pair)
+    db.run(f"UPDATE pairs SET adjudicated = ?, {_JUDGMENT_COUNTS} WHERE pair = ?", adjudicated, pair)
 
 
-def _status_of_repeat(at: Connection, pair: int, assessor: str) -> str:
-    """What becomes of a repeat that is not judged, or no longer: it depends on what became of its original."""
-    is_full, was_put_off = at.rows(f"SELECT judged >= wanted, {PUT_OFF} FROM pairs p WHERE pair = ?", assessor, pair)[0]
-    return status_of_repeat(state_in(at, pair, assessor).kind, is_full, was_put_off)
+def _status_of_repeat(db: Connection, pair: int, assessor: str) -> str:
+    """The status of a repeat that is not judged. It depends on its original."""
+    is_full, was_put_off = db.rows(
+        f"SELECT judged >= wanted, {WAS_SKIPPED} FROM pairs p WHERE pair = ?", assessor, pair
+    )[0]
+    return find_repeat_status(load_state(db, pair, assessor).kind, is_full, was_put_off)
 
 
-def _settle_repeat(at: Connection, pair: int, assessor: str) -> None:
-    """A document comes a second time only after it was judged the first time, and not at all if it cannot be."""
+def _update_repeat(db: Connection, pair: int, assessor: str) -> None:
+    """Update a repeat: it is shown once its original is judged, and not at all if that cannot be judged."""
     repeat = "pair = ? AND assessor = ? AND again = 1 AND status <> 'done'"
-    if at.value(f"SELECT 1 FROM places WHERE {repeat}", pair, assessor) is not None:
-        becomes = _status_of_repeat(at, pair, assessor)
-        at.run(f"UPDATE places SET status = ? WHERE {repeat}", becomes, pair, assessor)
+    if db.value(f"SELECT 1 FROM places WHERE {repeat}", pair, assessor) is not None:
+        becomes = _status_of_repeat(db, pair, assessor)
+        db.run(f"UPDATE places SET status = ? WHERE {repeat}", becomes, pair, assessor)
 
 
-def _settle_others(at: Connection, pair: int) -> None:
-    """A pair that has all its judgments is offered to nobody else; one that lost a judgment is offered again."""
-    row = at.row("SELECT judged >= wanted FROM pairs WHERE pair = ?", pair)
+def _update_other_places(db: Connection, pair: int) -> None:
+    """Update the places of other assessors: a full pair is not offered, one that lost a judgment is again."""
+    row = db.row("SELECT judged >= wanted FROM pairs WHERE pair = ?", pair)
     assert row is not None
-    was, becomes, repeat_was, repeat_becomes = _FILLED if row[0] else _OPENED
-    if not at.run("UPDATE places SET status = ? WHERE pair = ? AND again = 0 AND status = ?", becomes, pair, was):
+    was, becomes, repeat_was, repeat_becomes = _WHEN_FULL if row[0] else _WHEN_REOPENED
+    if not db.run("UPDATE places SET status = ? WHERE pair = ? AND again = 0 AND status = ?", becomes, pair, was):
         return
-    at.run(
+    db.run(
         """
         UPDATE places SET status = ? WHERE pair = ? AND again = 1 AND status = ? AND EXISTS (
             SELECT 1 FROM places l
@@ -546,10 +546,10 @@ def _settle_others(at: Connection, pair: int) -> None:
     )
 
 
-def require_topic(at: Connection, query: str) -> None:
-    """An error if there is nothing to judge for a query."""
-    if at.value("SELECT 1 FROM topics WHERE query = ?", query) is None:
-        known = [name for (name,) in at.rows("SELECT query FROM topics ORDER BY number LIMIT 6")]
+def require_topic(db: Connection, query: str) -> None:
+    """Raise an error if there is nothing to judge for a query."""
+    if db.value("SELECT 1 FROM topics WHERE query = ?", query) is None:
+        known = [name for (name,) in db.rows("SELECT query FROM topics ORDER BY number LIMIT 6")]
         raise InputError(
-            f"there is nothing to judge for query {format_id(query)}; there is for {join_names(known, 3)}."
+            f"there is nothing to judge for query {format_id(query)}; the pool has {join_names(known, 3)}."
         )

@@ -1,4 +1,4 @@
-"""How far judging is, how fast it goes, and how much judges agree: for coordinators."""
+"""Progress, pace and agreement of the assessors, for coordinators."""
 
 from __future__ import annotations
 
@@ -7,30 +7,33 @@ from collections.abc import Collection, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from cranfield.annotation.assignment import Assignment, assignments
+import numpy as np
+
+from cranfield.annotation.assignment import Assignment, list_assignments
 from cranfield.annotation.database import Connection
-from cranfield.annotation.log import PEOPLE, Judgment, JudgmentLog
-from cranfield.annotation.remaining import Work, is_dealt, left
+from cranfield.annotation.log import HUMAN_ASSESSORS, Judgment, JudgmentLog
+from cranfield.annotation.remaining import AssessorTopic, count_remaining, has_assignments
 from cranfield.annotation.settings import load_settings
 from cranfield.base import Record
+from cranfield.stats import as_ratings, compute_agreement
 
-PAUSE_MS = 300_000  # longer than this is not looking at a document but something else
-FEW = 5  # timed judgments, below which a pace is rough
+PAUSE_MS = 300_000  # a longer time is a break, not a judgment
+MIN_TIMED = 5  # with fewer timed judgments a pace is only a rough estimate
 
 
 class Pace(Record):
-    """How fast judging goes: the median of the active times, pauses left out.
+    """The pace of judging: the median of the active times, without breaks.
 
     >>> Pace.of([12_000, 20_000, 16_000])
     Pace(timed=3, seconds=16.0)
     """
 
-    timed: int = 0  # judgments whose time is known
-    seconds: float | None = None  # for one judgment
+    timed: int = 0  # judgments with a known time
+    seconds: float | None = None  # per judgment
 
     @classmethod
     def of(cls, times: Sequence[int]) -> Pace:
-        """The pace of judgments that took so many milliseconds."""
+        """The pace of judgments, from their times in milliseconds."""
         return cls(len(times), median(times) / 1000) if times else cls()
 
     @property
@@ -38,49 +41,49 @@ class Pace(Record):
         return 3600 / self.seconds if self.seconds else None
 
     def hours_for(self, judgments: int | None) -> float | None:
-        """How long some more take; None where that, or the pace, is not known."""
+        """The time for more judgments; None if their number or the pace is unknown."""
         return judgments * self.seconds / 3600 if self.seconds and judgments is not None else None
 
 
 class TopicProgress(Record):
-    """How far a topic is, and how fast."""
+    """The progress of a topic."""
 
     query: str
     pairs: int
-    judged: int  # with at least one judgment; here and below, of people
-    complete: int  # with all the judgments they are to get
+    judged: int  # with at least one judgment (here and below, by people)
+    complete: int  # with all the judgments they need
     disputed: int
     adjudicated: int
-    relevant: int  # with some grade above the lowest
-    cannot: int  # that somebody could not judge
-    left: int = 0  # judgments that its pairs are still to get
-    timed: int = 0  # judgments by people whose time is known: of fewer than FEW, the pace is rough
-    seconds: float | None = None  # for one judgment, the median
+    relevant: int  # with any grade above the lowest
+    cannot: int  # marked by somebody as impossible to judge
+    left: int = 0  # judgments its pairs still need
+    timed: int = 0  # judgments by people with a known time; fewer than MIN_TIMED give a rough pace
+    seconds: float | None = None  # per judgment, the median
     per_hour: float | None = None
-    hours_left: float | None = None  # of work, for whoever does it
+    hours_left: float | None = None  # of work, by anybody
 
 
 class AssessorProgress(Record):
-    """How far an assessor is, and how fast."""
+    """The progress of an assessor."""
 
     assessor: str
     is_model: bool
-    topics: int  # assigned, or begun where nothing is assigned
+    topics: int  # assigned; without assignments, started
     judged: int
     cannot: int
     skipped: int
-    left: int | None  # in assigned topics, or in all where none is assigned; None for who has nothing to do
-    timed: int  # judgments whose time is known: of fewer than FEW, the pace is rough
-    seconds: float | None  # for one judgment, the median
+    left: int | None  # in assigned topics, or in all without assignments; None if there is no work
+    timed: int  # judgments with a known time; fewer than MIN_TIMED give a rough pace
+    seconds: float | None  # per judgment, the median
     per_hour: float | None
     hours_left: float | None
-    gold: tuple[int, int]  # gold pairs judged as known, and all that were judged
+    gold: tuple[int, int]  # gold pairs judged correctly, and all that were judged
     repeats: tuple[int, int]  # repeats judged as the first time, and all that were judged
     last_at: str | None
 
 
 class WorkProgress(Record):
-    """How far an assessor is with a topic that is theirs or that they began, and how fast."""
+    """The progress of an assessor on a topic that is assigned to them or that they started."""
 
     assessor: str
     is_model: bool
@@ -96,29 +99,29 @@ class WorkProgress(Record):
 
 
 class Progress(Record):
-    """How far judging is."""
+    """The progress of a log."""
 
     topics: tuple[TopicProgress, ...]
     assessors: tuple[AssessorProgress, ...]
     work: tuple[WorkProgress, ...] = ()  # of each assessor on each topic, in the order of topics
-    is_dealt: bool = False  # whether topics are given to people
+    has_assignments: bool = False
 
     @property
     def hours_left(self) -> float | None:
-        """How long it takes at this pace; None as long as no pace is known.
+        """The time to complete everything at this pace; None as long as no pace is known.
 
-        Where topics are given to people, the slowest decides; else all who judge share what is left, as far as they
-        can: what each of them could not judge takes none of their time.
+        With assignments the slowest assessor decides. Without, all assessors share the remaining documents as far as
+        they can: documents that one of them could not judge take none of their time.
         """
         own = [one for one in self.assessors if not one.is_model]
-        if self.is_dealt:
+        if self.has_assignments:
             return max((one.hours_left for one in own if one.hours_left is not None), default=None)
         pace = sum(one.per_hour for one in own if one.per_hour is not None)
         return min(self.wanted, sum(one.left or 0 for one in own)) / pace if pace else None
 
     @property
     def wanted(self) -> int:
-        """Judgments that are still to be made, over all topics."""
+        """Judgments still needed, over all topics."""
         return sum(topic.left for topic in self.topics)
 
     @property
@@ -138,30 +141,28 @@ class Progress(Record):
         return sum(topic.disputed - topic.adjudicated for topic in self.topics)
 
 
-def progress(log: JudgmentLog) -> Progress:
-    """How far every topic and every assessor is. Gold pairs and repeats are counted apart."""
-    judged, given, models = log.judgments(), assignments(log), log.models()
-    times, todo, begun = log.read(_times), log.read(left), log.read(_begun)
-    owners = {(one.assessor, one.query) for one in given} | begun | {(one.assessor, one.query) for one in judged}
-    topics = log.read(lambda at: _topics(at, _together(times, 1, leaving_out=models)))
+def compute_progress(log: JudgmentLog) -> Progress:
+    """The progress of every topic and assessor. Gold pairs and repeats are counted separately."""
+    judged, assigned, models = log.judgments(), list_assignments(log), log.models()
+    times, remaining, started = log.read(_times), log.read(count_remaining), log.read(_started)
+    owners = {(one.assessor, one.query) for one in assigned} | started | {(one.assessor, one.query) for one in judged}
+    topics = log.read(lambda db: _topics(db, _combine_paces(times, 1, without=models)))
     number = {topic.query: i for i, topic in enumerate(topics)}
     return Progress(
         topics,
-        _assessors(log.assessors(), judged, given, models, times, todo),
-        _work(sorted(owners, key=lambda work: (number[work[1]], work[0])), judged, models, times, todo),
-        log.read(is_dealt),
+        _assessors(log.assessors(), judged, assigned, models, times, remaining),
+        _work(sorted(owners, key=lambda work: (number[work[1]], work[0])), judged, models, times, remaining),
+        log.read(has_assignments),
     )
 
 
-def agreement(log: JudgmentLog, rel: float = 1.0, resamples: int = 0) -> dict[str, Any]:
-    """How far people agree where several judged the same pair: figures of `stats.agreement` by name.
+def measure_agreement(log: JudgmentLog, rel: float = 1.0, resamples: int = 0) -> dict[str, Any]:
+    """The agreement between people who judged the same pairs, by the name of each statistic in `stats`.
 
     Empty as long as no pair has two judgments. Models are left out.
     """
-    from cranfield.stats import as_ratings, compute_agreement
-
     models = log.models()
-    judged = [one for one in plain_judgments(log.judgments()) if one.assessor not in models]
+    judged = [one for one in select_counted(log.judgments()) if one.assessor not in models]
     names = list(dict.fromkeys(one.assessor for one in judged))
     column = {name: i for i, name in enumerate(names)}
     rows: dict[tuple[str, str], list[float | None]] = {}
@@ -169,22 +170,20 @@ def agreement(log: JudgmentLog, rel: float = 1.0, resamples: int = 0) -> dict[st
         rows.setdefault((one.query, one.doc), [None] * len(names))[column[one.assessor]] = one.grade
     if not any(sum(grade is not None for grade in row) > 1 for row in rows.values()):
         return {}
-    import numpy as np
-
     queries = {query: i for i, query in enumerate(dict.fromkeys(query for query, _ in rows))}
     ratings = as_ratings(list(rows.values()), log.settings.scale.values)
     units = np.array([queries[query] for query, _ in rows], dtype=np.int64)
     return dict(compute_agreement(ratings, units, rel=rel, resamples=resamples))
 
 
-def plain_judgments(judgments: Sequence[Judgment]) -> list[Judgment]:
-    """Those that count: grades, without repeats and gold pairs."""
+def select_counted(judgments: Sequence[Judgment]) -> list[Judgment]:
+    """The judgments that count: grades, without repeats and gold pairs."""
     return [one for one in judgments if one.kind == "judge" and not one.again and one.gold is None]
 
 
-def _topics(at: Connection, pace: Mapping[str, Pace]) -> tuple[TopicProgress, ...]:
-    settings = load_settings(at)
-    rows = at.rows(
+def _topics(db: Connection, pace: Mapping[str, Pace]) -> tuple[TopicProgress, ...]:
+    settings = load_settings(db)
+    rows = db.rows(
         """
         SELECT t.query, COUNT(p.pair), SUM(CASE WHEN p.judged > 0 THEN 1 ELSE 0 END),
             SUM(CASE WHEN p.judged >= p.wanted THEN 1 ELSE 0 END),
@@ -197,8 +196,8 @@ def _topics(at: Connection, pace: Mapping[str, Pace]) -> tuple[TopicProgress, ..
         settings.dispute,
         settings.dispute,
     )
-    relevant = _count_pairs(at, "s.kind = 'judge' AND s.grade > ?", settings.scale.values[0])
-    cannot = _count_pairs(at, "s.kind = ?", "cannot")
+    relevant = _count_pairs(db, "s.kind = 'judge' AND s.grade > ?", settings.scale.values[0])
+    cannot = _count_pairs(db, "s.kind = ?", "cannot")
     return tuple(
         TopicProgress(
             query,
@@ -210,25 +209,25 @@ def _topics(at: Connection, pace: Mapping[str, Pace]) -> tuple[TopicProgress, ..
             relevant=relevant.get(query, 0),
             cannot=cannot.get(query, 0),
             left=int(left or 0),
-            **_figures(pace.get(query, Pace()), int(left or 0)),
+            **_pace_fields(pace.get(query, Pace()), int(left or 0)),
         )
         for query, pairs, judged, complete, disputed, adjudicated, left in rows
     )
 
 
-def _count_pairs(at: Connection, condition: str, value: object) -> dict[str, int]:
-    rows = at.rows(
+def _count_pairs(db: Connection, condition: str, value: object) -> dict[str, int]:
+    rows = db.rows(
         f"""
         SELECT p.query, COUNT(DISTINCT p.pair) FROM states s JOIN pairs p ON p.pair = s.pair
-        WHERE s.again = 0 AND s.assessor IN {PEOPLE} AND p.gold IS NULL AND {condition} GROUP BY p.query
+        WHERE s.again = 0 AND s.assessor IN {HUMAN_ASSESSORS} AND p.gold IS NULL AND {condition} GROUP BY p.query
         """,
         value,
     )
     return {query: int(n) for query, n in rows}
 
 
-def _figures(pace: Pace, left: int | None) -> dict[str, Any]:
-    """A pace, and what is left at it, as all three kinds of progress tell them."""
+def _pace_fields(pace: Pace, left: int | None) -> dict[str, Any]:
+    """The fields on pace that all three kinds of progress share."""
     return {
         "timed": pace.timed,
         "seconds": pace.seconds,
@@ -240,21 +239,21 @@ def _figures(pace: Pace, left: int | None) -> dict[str, Any]:
 def _assessors(
     names: Sequence[str],
     judged: Sequence[Judgment],
-    given: Sequence[Assignment],
+    assignments: Sequence[Assignment],
     models: Collection[str],
-    times: Mapping[Work, Sequence[int]],
-    left: Mapping[Work, int],
+    times: Mapping[AssessorTopic, Sequence[int]],
+    remaining: Mapping[AssessorTopic, int],
 ) -> tuple[AssessorProgress, ...]:
     own: dict[str, list[Judgment]] = {name: [] for name in names}
     for one in judged:
         own.setdefault(one.assessor, []).append(one)
     assigned: dict[str, set[str]] = {}
-    for one_assignment in given:
-        assigned.setdefault(one_assignment.assessor, set()).add(one_assignment.query)
+    for assignment in assignments:
+        assigned.setdefault(assignment.assessor, set()).add(assignment.query)
     sums: dict[str, int] = {}
-    for (name, _), n in left.items():
+    for (name, _), n in remaining.items():
         sums[name] = sums.get(name, 0) + n
-    pace = _together(times, 0)
+    pace = _combine_paces(times, 0)
     return tuple(
         _assessor(name, mine, pace.get(name, Pace()), sums.get(name), assigned.get(name), name in models)
         for name, mine in own.items()
@@ -281,7 +280,7 @@ def _assessor(
         cannot=sum(one.kind == "cannot" for one in plain),
         skipped=sum(one.kind == "skip" for one in plain),
         left=left,
-        **_figures(pace, left),
+        **_pace_fields(pace, left),
         gold=(sum(one.grade == one.gold for one in gold), len(gold)),
         repeats=(sum(one.grade == first[one.query, one.doc] for one in again), len(again)),
         last_at=max((one.recorded_at for one in own), default=None),
@@ -289,13 +288,13 @@ def _assessor(
 
 
 def _work(
-    owners: Sequence[Work],
+    owners: Sequence[AssessorTopic],
     judged: Sequence[Judgment],
     models: Collection[str],
-    times: Mapping[Work, Sequence[int]],
-    left: Mapping[Work, int],
+    times: Mapping[AssessorTopic, Sequence[int]],
+    remaining: Mapping[AssessorTopic, int],
 ) -> tuple[WorkProgress, ...]:
-    counts: dict[Work, Counter[str]] = {owner: Counter() for owner in owners}
+    counts: dict[AssessorTopic, Counter[str]] = {owner: Counter() for owner in owners}
     for one in judged:
         if not one.again and one.gold is None:
             counts[one.assessor, one.query][one.kind] += 1
@@ -307,28 +306,28 @@ def _work(
             judged=kinds["judge"],
             cannot=kinds["cannot"],
             skipped=kinds["skip"],
-            left=left.get((name, query), 0),
-            **_figures(Pace.of(times.get((name, query), ())), left.get((name, query), 0)),
+            left=remaining.get((name, query), 0),
+            **_pace_fields(Pace.of(times.get((name, query), ())), remaining.get((name, query), 0)),
         )
         for (name, query), kinds in counts.items()
     )
 
 
-def _together(
-    times: Mapping[Work, Sequence[int]], by: int, leaving_out: Collection[str] = frozenset()
+def _combine_paces(
+    times: Mapping[AssessorTopic, Sequence[int]], by: int, without: Collection[str] = frozenset()
 ) -> dict[str, Pace]:
-    """Paces by assessor (0) or by topic (1)."""
-    found: dict[str, list[int]] = {}
+    """The pace by assessor (0) or by topic (1)."""
+    combined: dict[str, list[int]] = {}
     for work, own in times.items():
-        if work[0] not in leaving_out:
-            found.setdefault(work[by], []).extend(own)
-    return {name: Pace.of(own) for name, own in found.items()}
+        if work[0] not in without:
+            combined.setdefault(work[by], []).extend(own)
+    return {name: Pace.of(own) for name, own in combined.items()}
 
 
-def _times(at: Connection) -> dict[Work, list[int]]:
-    """How many milliseconds judgments took, pauses left out."""
-    times: dict[Work, list[int]] = {}
-    for name, query, ms in at.rows(
+def _times(db: Connection) -> dict[AssessorTopic, list[int]]:
+    """The times of judgments in milliseconds, without breaks."""
+    times: dict[AssessorTopic, list[int]] = {}
+    for name, query, ms in db.rows(
         """
         SELECT assessor, query, active_ms FROM events
         WHERE kind = 'judge' AND query IS NOT NULL AND active_ms > 0 AND active_ms <= ?
@@ -339,5 +338,5 @@ def _times(at: Connection) -> dict[Work, list[int]]:
     return times
 
 
-def _begun(at: Connection) -> set[Work]:
-    return {(name, query) for name, query in at.rows("SELECT assessor, query FROM orders")}
+def _started(db: Connection) -> set[AssessorTopic]:
+    return {(name, query) for name, query in db.rows("SELECT assessor, query FROM orders")}

@@ -1,8 +1,8 @@
-"""The tables, and how a database of an earlier version becomes one of this version.
+"""The tables, and the migrations from earlier versions.
 
-`events` is the log: rows are added, never changed, and the database itself refuses anything else. `states`, `places`
-and the counts in `pairs` follow from it and are kept up to date in the same transaction, so that no request reads the
-log. Nothing here tells rank, score or run of a document: these are not in the database.
+`events` is the log: rows are added and never changed; triggers refuse anything else. `states`, `places` and the counts
+in `pairs` are derived from it and updated in the same transaction, so no request has to read the log. Ranks, scores and
+runs of documents are not in the database.
 """
 
 from __future__ import annotations
@@ -10,13 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from cranfield.annotation.database import APPLICATION, SCHEMA, Connection, Database, JudgingError, PostgresDatabase
-from cranfield.annotation.timestamps import now
+from cranfield.annotation.database import (
+    APPLICATION_ID,
+    Connection,
+    Database,
+    JudgingError,
+    PostgresDatabase,
+)
+from cranfield.annotation.timestamps import utc_now
 from cranfield.base import Record
 
 
 class Migration(Record):
-    """One step from a version to the next; `sqlite` and `postgres` are what only one of them needs."""
+    """A step to the next version; `sqlite` and `postgres` are statements for only one of them."""
 
     version: int
     about: str
@@ -124,11 +130,11 @@ _TABLES = (
     "CREATE TABLE pools (sha256 TEXT PRIMARY KEY, file TEXT NOT NULL, added_at TEXT NOT NULL)",
 )
 _REFUSED = "the log is append-only"
-_SQLITE_ONLY_ADD = tuple(
+_SQLITE_APPEND_ONLY = tuple(
     f"CREATE TRIGGER events_no_{verb.lower()} BEFORE {verb} ON events BEGIN SELECT RAISE(ABORT, '{_REFUSED}'); END"
     for verb in ("UPDATE", "DELETE")
 )
-_POSTGRES_ONLY_ADD = (
+_POSTGRES_APPEND_ONLY = (
     f"""
     CREATE FUNCTION events_only_added() RETURNS trigger LANGUAGE plpgsql AS
     $$ BEGIN RAISE EXCEPTION '{_REFUSED}'; END $$
@@ -138,9 +144,9 @@ _POSTGRES_ONLY_ADD = (
     FOR EACH STATEMENT EXECUTE FUNCTION events_only_added()
     """,
 )
-# A key names an act of one assessor: one that was used by somebody else must be as free as any other, or else a judge
-# could ask by keys what others did. SQLite cannot drop a constraint, the table is made anew; its triggers go with it.
-_SQLITE_OWN_KEYS = (
+# A key identifies an action of one assessor. A key used by somebody else must not be an error, or assessors could probe
+# what others did. SQLite cannot drop a constraint: the table is created again, with its triggers.
+_SQLITE_KEYS_BY_ASSESSOR = (
     """
     CREATE TABLE events_anew (
         seq {serial},
@@ -172,71 +178,68 @@ _SQLITE_OWN_KEYS = (
     "CREATE INDEX events_of_pair ON events (pair, assessor)",
     "CREATE INDEX events_of_assessor ON events (assessor, recorded_at, seq)",
     "CREATE INDEX events_undone ON events (undoes)",
-    *_SQLITE_ONLY_ADD,
+    *_SQLITE_APPEND_ONLY,
 )
-_POSTGRES_OWN_KEYS = (
+_POSTGRES_KEYS_BY_ASSESSOR = (
     "ALTER TABLE events DROP CONSTRAINT events_key_key",
     "ALTER TABLE events ADD UNIQUE (assessor, key)",
 )
 MIGRATIONS = (
-    Migration(1, "the log of judgments", _TABLES, _SQLITE_ONLY_ADD, _POSTGRES_ONLY_ADD),
-    Migration(2, "a key is of one assessor", (), _SQLITE_OWN_KEYS, _POSTGRES_OWN_KEYS),
-    # the end of an order that has no places yet: see `order`
+    Migration(1, "the log of judgments", _TABLES, _SQLITE_APPEND_ONLY, _POSTGRES_APPEND_ONLY),
+    Migration(2, "a key is of one assessor", (), _SQLITE_KEYS_BY_ASSESSOR, _POSTGRES_KEYS_BY_ASSESSOR),
+    # the part of an order that is not laid out yet, see `presentation_order`
     Migration(3, "orders are laid out bit by bit", ("ALTER TABLE orders ADD COLUMN rest TEXT NOT NULL DEFAULT ''",)),
 )
 
 
 def migrate(database: Database, part: str = "judging", migrations: Sequence[Migration] = MIGRATIONS) -> list[int]:
-    """Bring the tables of one part of the program to their newest version; which versions were added.
+    """Migrate the tables of one part of the program to the newest version; return the versions added.
 
-    Several processes may try at once: one does it, the others wait. Other parts (the accounts of a server, say) may
-    keep tables in the same database, with versions of their own.
+    Several processes may try at once: one does it, the others wait. Other parts, such as the accounts of a server, may
+    have tables in the same database, with their own versions.
     """
-    if database.read(lambda at: _version(at, database, part)) == migrations[-1].version:
+    if database.read(lambda db: _version(db, database, part)) == migrations[-1].version:
         return []
     is_postgres = isinstance(database, PostgresDatabase)
     if is_postgres:
-        database.write(lambda at: _make_schema(at, database))
+        database.write(lambda db: _create_schema(db, database))
 
-    def apply(at: Connection) -> list[int]:
+    def apply(db: Connection) -> list[int]:
         if is_postgres:
-            at.rows("SELECT pg_advisory_xact_lock(?)", APPLICATION)
+            db.rows("SELECT pg_advisory_xact_lock(?)", APPLICATION_ID)
         else:
-            at.run(f"PRAGMA application_id = {APPLICATION}")
-        at.run(
+            db.run(f"PRAGMA application_id = {APPLICATION_ID}")
+        db.run(
             "CREATE TABLE IF NOT EXISTS migrations (part TEXT NOT NULL, version INTEGER NOT NULL, about TEXT NOT NULL, "
             "applied_at TEXT NOT NULL, PRIMARY KEY (part, version))"
         )
-        before = _version(at, database, part)
+        before = _version(db, database, part)
         if before > migrations[-1].version:
             raise JudgingError(
-                f"{database.name}: version {before} of {part}, made by a newer cranfield; this one knows versions up "
-                f"to {migrations[-1].version}. Use the newer one: pip install --upgrade cranfield"
+                f"{database.name}: version {before} of {part} was created by a newer cranfield; this one supports "
+                f"versions up to {migrations[-1].version}. Upgrade: pip install --upgrade cranfield"
             )
         missing = [migration for migration in migrations if migration.version > before]
         for migration in missing:
             for statement in (*migration.statements, *(migration.postgres if is_postgres else migration.sqlite)):
-                at.run(statement)
-            at.run("INSERT INTO migrations VALUES (?, ?, ?, ?)", part, migration.version, migration.about, now())
+                db.run(statement)
+            db.run("INSERT INTO migrations VALUES (?, ?, ?, ?)", part, migration.version, migration.about, utc_now())
         return [migration.version for migration in missing]
 
     return database.write(apply)
 
 
-def _version(at: Connection, database: Database, part: str) -> int:
-    """The version of a part's tables, 0 where there are none."""
+def _version(db: Connection, database: Database, part: str) -> int:
+    """The version of a part's tables, 0 if there are none."""
     if isinstance(database, PostgresDatabase):
-        there = at.value("SELECT to_regclass(?)::text", f'"{database.schema}".migrations')
+        table = db.value("SELECT to_regclass(?)::text", f'"{database.schema}".migrations')
     else:
-        there = at.value("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'migrations'")
-    if there is None:
+        table = db.value("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'migrations'")
+    if table is None:
         return 0
-    return int(at.value("SELECT COALESCE(MAX(version), 0) FROM migrations WHERE part = ?", part))
+    return int(db.value("SELECT COALESCE(MAX(version), 0) FROM migrations WHERE part = ?", part))
 
 
-def _make_schema(at: Connection, database: Any) -> None:
-    at.rows("SELECT pg_advisory_xact_lock(?)", APPLICATION)
-    at.run(f'CREATE SCHEMA IF NOT EXISTS "{database.schema}"')
-
-
-__all__ = ["MIGRATIONS", "SCHEMA", "Migration", "migrate"]
+def _create_schema(db: Connection, database: Any) -> None:
+    db.rows("SELECT pg_advisory_xact_lock(?)", APPLICATION_ID)
+    db.run(f'CREATE SCHEMA IF NOT EXISTS "{database.schema}"')

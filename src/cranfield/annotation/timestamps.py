@@ -1,4 +1,4 @@
-"""Points in time as they stand in the log: UTC, to the microsecond, in an order that is that of their text."""
+"""Timestamps of the log: UTC, to the microsecond, and sorted as text in chronological order."""
 
 from __future__ import annotations
 
@@ -7,28 +7,23 @@ from datetime import UTC, datetime
 from cranfield.errors import InputError
 
 
-def now() -> str:
-    """This moment."""
-    return _written(datetime.now(UTC))
+def utc_now() -> str:
+    """The current time."""
+    return _format(datetime.now(UTC))
 
 
-def moment(text: str, what: str = "time") -> str:
-    """A time of ISO 8601 as the log has it; without a zone it is UTC.
+def parse_timestamp(text: str, what: str = "time") -> str:
+    """An ISO 8601 time in the form of the log; without a zone it is UTC.
 
-    >>> moment("2026-03-01T10:00:00+01:00")
+    >>> parse_timestamp("2026-03-01T10:00:00+01:00")
     '2026-03-01T09:00:00.000000Z'
     """
     try:
-        given = datetime.fromisoformat(text)
-        return _written(given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC))
+        time = datetime.fromisoformat(text)
+        return _format(time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC))
     except (ValueError, TypeError, OverflowError):
-        raise InputError(f"{what} {text!r:.60} is no time of ISO 8601, such as {now()}.") from None
+        raise InputError(f"{what} {text!r:.60} is not an ISO 8601 time, such as {utc_now()}.") from None
 
 
-def seconds(text: str) -> float:
-    """A time of the log in seconds since 1970."""
-    return datetime.fromisoformat(text).timestamp()
-
-
-def _written(time: datetime) -> str:
+def _format(time: datetime) -> str:
     return time.isoformat(timespec="microseconds").replace("+00:00", "Z")

@@ -10,20 +10,18 @@ from typing import Any
 import click
 
 from cranfield.annotation import (
-    Desk,
+    AdjudicationSession,
+    AssessorSession,
+    JudgingSession,
     JudgmentLog,
-    Seat,
-    Settling,
-    Sitting,
-    Texts,
-    beside,
+    TerminalSession,
+    TextLookup,
+    default_log_path,
     has_screen,
     open_log,
     read_scale,
-    run,
-)
-from cranfield.annotation import (
-    growing as grow_pool,
+    run_in_terminal,
+    start_adaptive_pool,
 )
 from cranfield.base import replace
 from cranfield.cli.options import option_group, quiet_option, topics_format_option
@@ -116,13 +114,17 @@ def command(
         raise InputError("--adaptive and --run go together: a pool grows from runs.")
     with open_log_with(place or log_beside(pool), grades, guidelines) as log:
         log.add_pool(pool)
-        texts, feed = _read_material(log, runs, growth, topics_from(topics, topics_format), documents, quiet)
+        texts, refill = _read_material(log, runs, growth, topics_from(topics, topics_format), documents, quiet)
         is_plain = plain or not has_screen(sys.stdin, sys.stdout)
         name, method = assessor or _user_name(), "line" if is_plain else "key"
         if adjudicates:
-            summary = after_adjudicating(_run(Settling(log, name, texts, method, names=names), is_plain), log)
+            summary = after_adjudicating(
+                _run(AdjudicationSession(log, name, texts, method, names=names), is_plain), log
+            )
         else:
-            summary = after_sitting(_run(Sitting(Desk(log, name, feed), texts, method), is_plain), log)
+            summary = after_sitting(
+                _run(JudgingSession(AssessorSession(log, name, refill), texts, method), is_plain), log
+            )
         if not quiet:
             click.echo(summary, err=True)
 
@@ -134,23 +136,23 @@ def _read_material(
     topics: Sequence[Topic],
     documents: str,
     quiet: bool,
-) -> tuple[Texts, Callable[[str], int] | None]:
+) -> tuple[TextLookup, Callable[[str], int] | None]:
     """The texts to judge, and what adds documents to the pool, if it grows."""
     docs = [pair.doc for pair in log.pairs()]
-    feed = None
+    refill = None
     if growth is not None:
-        feed, more = feed_from(log, runs, growth, {topic.id for topic in topics})
+        refill, more = refill_from(log, runs, growth, {topic.id for topic in topics})
         docs += more
-    return read_texts(topics, documents, log.topics(), docs, quiet), feed
+    return read_texts(topics, documents, log.topics(), docs, quiet), refill
 
 
-def _run(seat: Seat, is_plain: bool) -> int:
+def _run(session: TerminalSession, is_plain: bool) -> int:
     """Let the assessor judge until they quit; the number of judgments."""
     try:
-        run(seat, is_plain, has_styles())
+        run_in_terminal(session, is_plain, has_styles())
     finally:
-        seat.leave()
-    return seat.judged
+        session.close()
+    return session.judged
 
 
 def parse_adaptive(adaptive: str | None, depth: int | None, budget: int | None, batch: int | None) -> Adaptive | None:
@@ -162,21 +164,23 @@ def parse_adaptive(adaptive: str | None, depth: int | None, budget: int | None, 
     return None
 
 
-def feed_from(
+def refill_from(
     log: JudgmentLog, files: Sequence[str], growth: Adaptive, topics: Container[str]
 ) -> tuple[Callable[[str], int], list[str]]:
     """A function that adds documents of runs to a pool, and all documents that it may add."""
     runs = list(show_progress(read_runs(files), len(files), "reading runs"))
-    feed = grow_pool(log, runs, growth.strategy, growth.depth, growth.budget, growth.batch, log.settings.seed, topics)
+    refill = start_adaptive_pool(
+        log, runs, growth.strategy, growth.depth, growth.budget, growth.batch, log.settings.seed, topics
+    )
     lists, judged = collect_ranked_lists(as_sorted_runs(runs), growth.depth), set(log.topics())
-    return feed, [doc for query, own in lists.items() if query in judged for doc in own.ranks]
+    return refill, [doc for query, own in lists.items() if query in judged for doc in own.ranks]
 
 
 def log_beside(pool: str) -> str:
     """Where judgments of a pool are stored by default."""
     if pool == "-":
         raise InputError("a pool from standard input needs a log: --log FILE.")
-    return beside(pool)
+    return default_log_path(pool)
 
 
 def open_log_with(place: str, grades: str | None = None, guidelines: str | None = None) -> JudgmentLog:
@@ -189,7 +193,7 @@ def open_log_with(place: str, grades: str | None = None, guidelines: str | None 
         changes["guidelines"] = read_guidelines(guidelines)
     settings = replace(log.settings, **changes)
     if settings != log.settings:
-        log.set_up(settings)
+        log.configure(settings)
     return log
 
 
@@ -201,14 +205,14 @@ def read_guidelines(file: str) -> str:
 
 def read_texts(
     topics: Sequence[Topic], documents: str, queries: Sequence[str], docs: Sequence[str], quiet: bool
-) -> Texts:
+) -> TextLookup:
     """The texts to judge; warnings name those that are missing."""
     read = show_progress(open_collection(documents).documents(), None, "reading documents")
-    texts = Texts.of(topics, read, docs)
+    texts = TextLookup.of(topics, read, docs)
     if docs and not texts.documents:
         raise InputError("none of the documents in the pool is here. Do the ids match?", documents)
     if not quiet:
-        for note in texts.missing(queries, docs):
+        for note in texts.describe_missing(queries, docs):
             click.echo(f"Warning: {note}", err=True)
     return texts
 

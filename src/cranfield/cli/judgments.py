@@ -11,12 +11,12 @@ from cranfield.annotation import (
     Assignment,
     JudgmentLog,
     assign,
-    deal,
+    assign_evenly,
+    count_events,
     export_qrels,
+    find_sampling_strategy,
     import_judgments,
-    number_of_events,
     open_log,
-    sampled_by,
     write_history,
 )
 from cranfield.base import replace
@@ -108,7 +108,7 @@ def export(
 
 def _export_history(log: JudgmentLog, output: str, kind: str, all_events: bool, quiet: bool) -> None:
     n = write_history(log, output, kind, all_events)
-    omitted = number_of_events(log) - n
+    omitted = count_events(log) - n
     if not quiet:
         more = f" Left out {omitted:,} of gold pairs and repeats; --all-events includes them." if omitted else ""
         click.echo(f"{n:,} events of {log.name}.{more}", err=True)
@@ -125,7 +125,7 @@ def _export_qrels(
     assessors: tuple[str, ...],
     **options: Any,
 ) -> None:
-    strategy = sampled_by(log)
+    strategy = find_sampling_strategy(log)
     if sample is None and (kind == "sampled" or (kind is None and strategy is not None)):
         why = f"the pool was sampled ({strategy})" if strategy else "--format sampled"
         raise InputError(
@@ -232,7 +232,7 @@ def plan(
     changes |= {name: changes[name] / 100 for name in ("overlap", "repeats") if name in changes}
     with open_log_with(log, grades, guidelines) as opened:
         if changes:
-            opened.set_up(replace(opened.settings, **changes))
+            opened.configure(replace(opened.settings, **changes))
         for pool in pools:
             opened.add_pool(pool)
         if gold is not None:
@@ -241,7 +241,7 @@ def plan(
             for line in not_gold_text(opened, known):
                 click.echo(line, err=True)
         if assessors:
-            deal(opened, assessors)
+            assign_evenly(opened, assessors)
         assign(opened, [Assignment(name, topic) for name, own in map(_parse_topics, topics) for topic in own])
         echo(status_text(opened, line_width(), has_styles()))
 

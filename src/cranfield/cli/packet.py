@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cranfield.annotation import USUAL, Scale, open_log, packet, places_by_chance, places_of, read_scale
+from cranfield.annotation import DEFAULT_SCALE, Scale, build_packet, load_places, open_log, read_scale, shuffle_places
 from cranfield.base import join_names, pluralize
 from cranfield.cli.judge import material_options, read_guidelines, read_texts
 from cranfield.cli.options import quiet_option, seed_option
@@ -58,10 +58,10 @@ def command(
       cranfield judgments import pool.judgments.db judgments-ada.jsonl
     """
     pairs = read_pool(pool).pairs
-    scale = USUAL if grades is None else read_scale(grades)
+    scale = DEFAULT_SCALE if grades is None else read_scale(grades)
     text = "" if guidelines is None else read_guidelines(guidelines)
     if place is None:
-        places: Places = places_by_chance(pairs, assessor, seed)
+        places: Places = shuffle_places(pairs, assessor, seed)
     else:
         if grades is not None:
             raise InputError("--grades: the log has its own grades; change them with 'cranfield judgments plan'.")
@@ -69,7 +69,7 @@ def command(
     chosen = _choose_topics({query: own for query, own in places.items() if query in pairs}, wanted, pool)
     docs = [doc for own in chosen.values() for _, doc in own]
     texts = read_texts(topics_from(topics, topics_format), documents, list(chosen), docs, quiet)
-    made = packet(chosen, texts, assessor=assessor, scale=scale, guidelines=text, seed=seed, title=title)
+    made = build_packet(chosen, texts, assessor=assessor, scale=scale, guidelines=text, seed=seed, title=title)
     content = made.html.encode()
     with open_output(output) as out:
         out.write(content)
@@ -87,7 +87,7 @@ def _read_log(place: str, pool: str, assessor: str | None, guidelines: str) -> t
         raise InputError("--log needs --assessor NAME: each assessor has an order of their own.")
     with open_log(place) as log:
         log.add_pool(pool)
-        return places_of(log, assessor), log.settings.scale, guidelines or log.settings.guidelines
+        return load_places(log, assessor), log.settings.scale, guidelines or log.settings.guidelines
 
 
 def _choose_topics(places: Places, wanted: Sequence[str], pool: str) -> Places:

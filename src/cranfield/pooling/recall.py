@@ -196,7 +196,7 @@ class _Inputs:
         self.known = np.array([sum(grade >= rel for grade in own.values()) for own in qrels.judged], dtype=np.int64)
         if docs is not None and docs < int(self.judged.max(initial=0)):
             most = int(self.judged.max())
-            raise EvaluationError(f"--docs {docs:,}: a topic has more judged documents, {most:,}.")
+            raise EvaluationError(f"--docs {docs:,}: a topic has {most:,} judged documents, more than that.")
         self.populations = self._populations()
 
     def _populations(self) -> Ints | None:

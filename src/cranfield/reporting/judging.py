@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cranfield.annotation import (
-    FEW,
+    MIN_TIMED,
     AssessorProgress,
-    Exported,
-    Imported,
+    ImportResult,
     JudgmentLog,
     Progress,
+    QrelsExport,
     Scale,
     TopicProgress,
     WorkProgress,
-    agreement,
-    assignments,
-    number_of_disputes,
-    once_gold,
-    progress,
-    shortfalls,
-    written,
+    compute_progress,
+    count_disputes,
+    find_uncovered_topics,
+    format_grade,
+    list_assignments,
+    list_former_gold,
+    measure_agreement,
 )
 from cranfield.base import as_dict, join_names, pluralize
 from cranfield.tables import MISSING, Cell, Table, dumped, number, terminal
@@ -32,19 +32,19 @@ PACE = ("Left", "Seconds", "Hours left")
 
 def status_text(log: JudgmentLog, width: int = 80, styled: bool = False) -> str:
     """How far judging is, for people."""
-    state = progress(log)
+    state = compute_progress(log)
     lines = [_headline(log, state)]
-    given = assignments(log)
+    given = list_assignments(log)
     topics, people = len({one.query for one in given}), len({one.assessor for one in given})
     lines.append(
         f"{pluralize(topics, 'topic')} given to {pluralize(people, 'assessor')}."
         if given
         else "No topic is given to anybody: everybody may judge everything."
     )
-    waiting = number_of_disputes(log)
+    waiting = count_disputes(log)
     if waiting:
         lines.append(
-            f"{pluralize(waiting, 'pair')} to adjudicate: grades {written(log.settings.dispute)} or more apart."
+            f"{pluralize(waiting, 'pair')} to adjudicate: grades {format_grade(log.settings.dispute)} or more apart."
         )
     lines += [f"Note: {note}" for note in plan_notes(log)]
     tables = [table for table in (_assessors(state), _topics(state), _work(state)) if table.rows]
@@ -57,19 +57,19 @@ def status_text(log: JudgmentLog, width: int = 80, styled: bool = False) -> str:
 
 def status_json(log: JudgmentLog) -> str:
     """How far judging is, for programs."""
-    state = progress(log)
-    figures = {name: as_dict(figure) for name, figure in agreement(log).items()}
+    state = compute_progress(log)
+    figures = {name: as_dict(figure) for name, figure in measure_agreement(log).items()}
     content = {
         "log": log.name,
         "pairs": state.pairs,
         "judged": state.judged,
         "complete": state.complete,
-        "to_adjudicate": number_of_disputes(log),
+        "to_adjudicate": count_disputes(log),
         "settings": {
             name: getattr(log.settings, name) for name in ("judgments", "overlap", "repeats", "hold", "dispute", "seed")
         }
         | {"grades": log.settings.scale.to_dicts()},
-        "assignments": [vars(one) for one in assignments(log)],
+        "assignments": [vars(one) for one in list_assignments(log)],
         "assessors": [vars(one) for one in state.assessors],
         "topics": [vars(one) for one in state.topics],
         "work": [vars(one) for one in state.work],
@@ -79,10 +79,10 @@ def status_json(log: JudgmentLog) -> str:
     return dumped(content)
 
 
-def exported_text(exported: Exported, scale: Scale, conflicts: str | None = None) -> str:
+def exported_text(exported: QrelsExport, scale: Scale, conflicts: str | None = None) -> str:
     """What was written, and what was settled or left out."""
     grades = exported.qrels.grades.tolist()
-    counts = ", ".join(f"{n:,} × {written(value)}" for value in scale.values if (n := grades.count(value)))
+    counts = ", ".join(f"{n:,} × {format_grade(value)}" for value in scale.values if (n := grades.count(value)))
     names = pluralize(len(exported.assessors), "assessor")
     lines = [
         f"{pluralize(exported.judgments, 'judgment')} of {pluralize(len(exported.qrels.queries), 'topic')} by {names}"
@@ -98,18 +98,18 @@ def exported_text(exported: Exported, scale: Scale, conflicts: str | None = None
     return "\n".join(lines) + "\n"
 
 
-def exported_conflicts_table(exported: Exported) -> str:
+def exported_conflicts_table(exported: QrelsExport) -> str:
     """The pairs on which assessors differ: a column for each assessor, and what was made of it."""
     names = exported.assessors
     lines = ["\t".join(["query", "doc", *names, "exported", "adjudicated"])]
     for one in exported.disagreements:
-        grades = [written(one.grades[name]) if name in one.grades else "" for name in names]
-        made = "" if one.grade is None else written(one.grade)
+        grades = [format_grade(one.grades[name]) if name in one.grades else "" for name in names]
+        made = "" if one.grade is None else format_grade(one.grade)
         lines.append("\t".join([one.query, one.doc, *grades, made, "yes" if one.adjudicated else "no"]))
     return "\n".join(lines) + "\n"
 
 
-def imported_text(done: Imported) -> str:
+def imported_text(done: ImportResult) -> str:
     """What became of a file."""
     what = "judgment" if done.format == "qrels" else "event"
     text = f"{done.file}: {pluralize(done.events, what)} by {_names(done.assessors)}, {done.new:,} of them new"
@@ -124,7 +124,7 @@ def imported_text(done: Imported) -> str:
 def plan_notes(log: JudgmentLog) -> list[str]:
     """What a coordinator should know of a plan: judgments that nobody is there to make, and pairs no longer gold."""
     notes = []
-    short = shortfalls(log)
+    short = find_uncovered_topics(log)
     if short:
         n = sum(one.judgments for one in short)
         where = f"topic{'s' if len(short) > 1 else ''} {join_names([one.query for one in short], 5)}"
@@ -132,7 +132,7 @@ def plan_notes(log: JudgmentLog) -> list[str]:
             f"{pluralize(n, 'wanted judgment')} that nobody has a seat for ({where}): give more people the "
             f"topic{'s' if len(short) > 1 else ''}, or deal all anew."
         )
-    gone = once_gold(log)
+    gone = list_former_gold(log)
     if gone:
         some = join_names([f"{doc} of topic {query}" for query, doc in gone], 3)
         notes.append(
@@ -143,7 +143,7 @@ def plan_notes(log: JudgmentLog) -> list[str]:
 
 def not_gold_text(log: JudgmentLog, grades: Mapping[str, Mapping[str, float]]) -> list[str]:
     """What was to be gold and is not."""
-    found = log.not_gold(grades)
+    found = log.find_not_gold(grades)
     if not found:
         return []
     some = join_names([f"{doc} of topic {query}" for query, doc in found], 3)
@@ -159,7 +159,7 @@ def after_sitting(judged: int, log: JudgmentLog) -> str:
 
 def after_adjudicating(decided: int, log: JudgmentLog) -> str:
     """What was decided, and how to go on."""
-    left = number_of_disputes(log)
+    left = count_disputes(log)
     return (
         f"{pluralize(decided, 'pair')} decided, {left:,} left to adjudicate; "
         f"'cranfield judgments export {log.name}' writes qrels."
@@ -239,14 +239,14 @@ def _work(state: Progress) -> Table:
 
 def _pace(one: AssessorProgress | TopicProgress | WorkProgress) -> tuple[Cell, Cell]:
     """Seconds for a judgment and hours left; where few were timed, it is said how many."""
-    few = f" ({one.timed})" if 0 < one.timed < FEW else ""
+    few = f" ({one.timed})" if 0 < one.timed < MIN_TIMED else ""
     return Cell(number(one.seconds, 1) + few), Cell(number(one.hours_left, 1))
 
 
 def _agreement(log: JudgmentLog) -> str:
     from cranfield.stats import AGREEMENT_TITLES
 
-    figures = agreement(log)
+    figures = measure_agreement(log)
     known = [(name, figures[name]) for name in SHOWN if name in figures and figures[name].value is not None]
     if not known:
         return ""

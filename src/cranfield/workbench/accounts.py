@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from functools import lru_cache
 
-from cranfield.annotation import Connection, Database, Migration, checked_assessor, migrate, now
+from cranfield.annotation import Connection, Database, Migration, check_assessor_name, migrate, utc_now
 from cranfield.base import Record
 from cranfield.errors import InputError
 from cranfield.workbench.app_state import User
@@ -155,7 +155,7 @@ class Accounts:
 
         Whoever has an account already can use it to set a new password.
         """
-        name, role, secret = checked_assessor(name), _check_role(role), secrets.token_urlsafe(24)
+        name, role, secret = check_assessor_name(name), _check_role(role), secrets.token_urlsafe(24)
 
         def work(at: Connection) -> None:
             known = at.value("SELECT role FROM users WHERE name = ?", name)
@@ -199,7 +199,7 @@ class Accounts:
                 user.name,
                 user.role,
                 stored,
-                now(),
+                utc_now(),
             )
             at.run("DELETE FROM sessions WHERE name = ?", user.name)
 

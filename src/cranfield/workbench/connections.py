@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from sqlalchemy import exc
 from sqlalchemy.pool import QueuePool
 
-from cranfield.annotation import PATIENCE, Database, DatabaseBusy
+from cranfield.annotation import LOCK_TIMEOUT, Database, DatabaseBusy
 from cranfield.errors import CranfieldError
 
 POOL_SIZE = 20  # connections that stay open
@@ -43,7 +43,7 @@ class ConnectionPool:
         )
 
     @contextmanager
-    def taken(self) -> Iterator[Any]:
+    def acquire(self) -> Iterator[Any]:
         """Borrow a connection; one that fails is discarded."""
         pool = self.pool
         try:
@@ -71,7 +71,7 @@ class ConnectionPool:
         before.dispose()
 
 
-def use_pool(database: D, size: int = POOL_SIZE, overflow: int = MAX_OVERFLOW, timeout: float = PATIENCE) -> D:
+def use_pool(database: D, size: int = POOL_SIZE, overflow: int = MAX_OVERFLOW, timeout: float = LOCK_TIMEOUT) -> D:
     """Make a database take its connections from a pool."""
     database.close()
     database.connections = ConnectionPool(database, size, overflow, timeout)
@@ -82,4 +82,4 @@ def warm_up(database: Database, n: int = WARM_CONNECTIONS) -> None:
     """Open some connections before the first request needs one: PostgreSQL takes a while."""
     with ExitStack() as stack:
         for _ in range(n):
-            stack.enter_context(database.connections.taken())
+            stack.enter_context(database.connections.acquire())

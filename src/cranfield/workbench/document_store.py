@@ -15,7 +15,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Protocol
 
-from cranfield.annotation import escaped
+from cranfield.annotation import escape_text
 from cranfield.data import Document
 from cranfield.errors import InputError
 
@@ -49,11 +49,11 @@ class DocumentStore:
         return cls(path)
 
     def get(self, doc: str) -> Document | None:
-        row = self._connection().execute("SELECT content FROM documents WHERE id = ?", (escaped(doc),)).fetchone()
+        row = self._connection().execute("SELECT content FROM documents WHERE id = ?", (escape_text(doc),)).fetchone()
         return None if row is None else _decode(doc, row[0])
 
     def __contains__(self, doc: str) -> bool:
-        row = self._connection().execute("SELECT 1 FROM documents WHERE id = ?", (escaped(doc),)).fetchone()
+        row = self._connection().execute("SELECT 1 FROM documents WHERE id = ?", (escape_text(doc),)).fetchone()
         return row is not None
 
     def __len__(self) -> int:
@@ -141,7 +141,7 @@ def _build(path: Path, fingerprint: str, documents: Iterable[Document]) -> None:
 def _batches(documents: Iterable[Document]) -> Iterator[list[tuple[str, bytes]]]:
     rows = []
     for document in documents:
-        rows.append((escaped(document.id), _encode(document)))
+        rows.append((escape_text(document.id), _encode(document)))
         if len(rows) == _BATCH:
             yield rows
             rows = []

@@ -506,7 +506,7 @@ def test_who_judges_is_not_let_in(client: Any) -> None:
 
 
 def test_who_judged_a_document_is_told(tmp_path: Path) -> None:
-    from cranfield.annotation import Desk, adjudicate
+    from cranfield.annotation import AssessorSession, adjudicate
     from cranfield.workbench.judge.judging_service import open_judging
 
     place = lay_out(tmp_path)
@@ -517,10 +517,10 @@ def test_who_judged_a_document_is_told(tmp_path: Path) -> None:
     service = open_judging(workspace)
     assert service is not None
     for who, grade in (("ada", 2), ("grace", 0)):
-        desk = Desk(service.log, who)
-        item = desk.next()
+        session = AssessorSession(service.log, who)
+        item = session.next()
         assert item is not None
-        desk.save("judge", item.query, item.place, grade=grade, note=f"said {who} <b>")
+        session.save("judge", item.query, item.place, grade=grade, note=f"said {who} <b>")
     adjudicate(service.log, "chief", "1", "b003", 3)
     with client_of(make_app(workspace, judging=service)) as client:
         found = client.get("/document.json?doc=b003").json()["judgments"]
@@ -559,7 +559,7 @@ def words(page: str) -> str:
 
 
 def test_without_qrels_systems_are_evaluated_by_the_judgments_being_made(tmp_path: Path) -> None:
-    from cranfield.annotation import Desk
+    from cranfield.annotation import AssessorSession
     from cranfield.workbench.judge.judging_service import open_judging
 
     place = lay_out(tmp_path)
@@ -571,12 +571,12 @@ def test_without_qrels_systems_are_evaluated_by_the_judgments_being_made(tmp_pat
     assert service is not None
     with client_of(make_app(workspace, judging=service)) as client:
         assert client.get("/leaderboard").status_code == 409
-        desk = Desk(service.log, "ada")
+        session = AssessorSession(service.log, "ada")
         grades = {"b003": 3, "b001": 0}
         for judged in (1, 2):
-            item = desk.next()
+            item = session.next()
             assert item is not None
-            desk.save("judge", item.query, item.place, grade=grades[item.doc])
+            session.save("judge", item.query, item.place, grade=grades[item.doc])
             answer = client.get("/topics.json")
             assert answer.status_code == 200, answer.text
             found = answer.json()["rows"]

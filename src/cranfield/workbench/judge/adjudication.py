@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from cranfield.annotation import Dispute, Trace, adjudicate, disputes, plain, undo_adjudication
+from cranfield.annotation import Dispute, Submission, adjudicate, list_disputes, simplify_grade, undo_adjudication
 from cranfield.workbench.app_state import get_judging
-from cranfield.workbench.judge.api import read_trace
+from cranfield.workbench.judge.api import read_submission
 from cranfield.workbench.judge.documents import document_to_dict
 from cranfield.workbench.pages import Page, build_url, endpoint, page_routes, redirect
 from cranfield.workbench.params import Params, bad_request, get_field, get_form, get_json, get_prose, not_found
@@ -34,7 +34,7 @@ def adjudication_page(request: Request) -> Page:
     params = Params(request)
     with_names = params.flag("names")
     settled = params.flag("settled")
-    queue = disputes(judging.log, blind=not with_names, settled=settled)
+    queue = list_disputes(judging.log, blind=not with_names, settled=settled)
     here = _choose(queue, params)
     value = {
         "disputes": queue,
@@ -79,7 +79,7 @@ def _make_url_builder(params: Params) -> Any:
 def decide_by_form(request: Request) -> Response:
     form = get_form(request)
     key = form.prose("key")
-    trace = Trace(key=key, method="click") if key else Trace(method="click")
+    submission = Submission(key=key, method="click") if key else Submission(method="click")
     try:
         grade = float(form.required("grade"))
     except ValueError:
@@ -91,7 +91,7 @@ def decide_by_form(request: Request) -> Response:
         form.id("doc"),
         grade,
         form.prose("note").strip() or None,
-        trace,
+        submission,
     )
     return redirect(_make_url_builder(form)())
 
@@ -113,13 +113,13 @@ def decide(request: Request) -> dict[str, Any]:
         get_field(body, "doc", str),
         get_field(body, "grade", (int, float)),
         get_prose(body, "note", None),
-        read_trace(body),
+        read_submission(body),
     )
     assert event.grade is not None
-    return {"saved": event.key, "query": event.query, "doc": event.doc, "grade": plain(event.grade)}
+    return {"saved": event.key, "query": event.query, "doc": event.doc, "grade": simplify_grade(event.grade)}
 
 
 def undo(request: Request) -> dict[str, Any]:
     """Undo the last decision; returns its pair."""
-    undone = undo_adjudication(get_judging(request).log, request.state.user.name, read_trace(get_json(request)))
+    undone = undo_adjudication(get_judging(request).log, request.state.user.name, read_submission(get_json(request)))
     return {"undone": None if undone is None else {"query": undone.query, "doc": undone.doc}}

@@ -9,7 +9,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.routing import Route
 
-from cranfield.annotation import ACTIONS, Desk, Trace, shown_guidelines
+from cranfield.annotation import JUDGING_ACTIONS, AssessorSession, Submission, choose_guidelines
 from cranfield.workbench.app_state import get_app_state, get_judging
 from cranfield.workbench.judge.judging_service import JudgingService
 from cranfield.workbench.pages import endpoint
@@ -45,8 +45,10 @@ def about(request: Request) -> dict[str, Any]:
         "assessor": request.state.user.name,
         "log": get_app_state(request).log_id,
         "grades": settings.scale.to_dicts(),
-        "actions": [{"name": one.name, "keys": one.keys, "label": one.label, "about": one.about} for one in ACTIONS],
-        "guidelines": shown_guidelines(settings.guidelines),
+        "actions": [
+            {"name": one.name, "keys": one.keys, "label": one.label, "about": one.about} for one in JUDGING_ACTIONS
+        ],
+        "guidelines": choose_guidelines(settings.guidelines),
         "search": judging.has_search,
         "version": f"web {version('cranfield')}",
     }
@@ -54,62 +56,62 @@ def about(request: Request) -> dict[str, Any]:
 
 def list_topics(request: Request) -> dict[str, Any]:
     """The topics to judge, with their progress."""
-    judging, desk = get_session(request)
-    return {"topics": judging.list_topics(desk)}
+    judging, session = get_session(request)
+    return {"topics": judging.list_topics(session)}
 
 
 def get_item(request: Request) -> dict[str, Any]:
     """The document at a position."""
-    judging, desk = get_session(request)
+    judging, session = get_session(request)
     query, place = _read_position(Params(request))
-    return {"item": judging.show(desk.at(query, place))}
+    return {"item": judging.show(session.item_at(query, place))}
 
 
 def list_seen(request: Request) -> dict[str, Any]:
     """The positions of a topic that this assessor has handled, in the order of time."""
-    _, desk = get_session(request)
-    return {"places": desk.seen(Params(request).required("query"))}
+    _, session = get_session(request)
+    return {"places": session.seen_places(Params(request).required("query"))}
 
 
 def get_next_topic(request: Request) -> dict[str, Any]:
     """The next topic with documents left to judge."""
-    _, desk = get_session(request)
-    return {"query": desk.after(Params(request).required("query"))}
+    _, session = get_session(request)
+    return {"query": session.next_topic(Params(request).required("query"))}
 
 
 def list_next(request: Request) -> dict[str, Any]:
     """The next documents, in case the connection is lost."""
-    judging, desk = get_session(request)
+    judging, session = get_session(request)
     query, place = _read_position(Params(request))
-    return {"items": [judging.show(one) for one in desk.ahead(query, place, PREFETCHED)]}
+    return {"items": [judging.show(one) for one in session.upcoming(query, place, PREFETCHED)]}
 
 
 def list_own(request: Request) -> dict[str, Any]:
     """What this assessor has done so far."""
-    _, desk = get_session(request)
-    return {"items": desk.own()}
+    _, session = get_session(request)
+    return {"items": session.own_items()}
 
 
 def get_next(request: Request) -> dict[str, Any]:
     """The next document of a topic, or of any; it is reserved for this assessor."""
-    judging, desk = get_session(request)
-    return {"item": judging.show(desk.next(get_field(get_json(request), "query", str, None)))}
+    judging, session = get_session(request)
+    return {"item": judging.show(session.next(get_field(get_json(request), "query", str, None)))}
 
 
 def save(request: Request) -> dict[str, Any]:
     """Record a judgment. It is on disk when the response is sent."""
-    judging, desk = get_session(request)
+    judging, session = get_session(request)
     body = get_json(request)
     kind = get_field(body, "kind", str)
     if kind not in KINDS:
         raise bad_request(f"kind is {kind!r:.40}, expected one of {', '.join(KINDS)}.")
-    saved = desk.save(
+    saved = session.save(
         kind,
         get_field(body, "query", str),
         get_field(body, "place", int),
         get_field(body, "grade", (int, float), None),
         get_prose(body, "note", None),
-        read_trace(body),
+        read_submission(body),
         get_field(body, "doc", str, None),
     )
     return {"saved": saved.event.key, "next": judging.show(saved.next), "left": saved.left}
@@ -117,42 +119,44 @@ def save(request: Request) -> dict[str, Any]:
 
 def undo(request: Request) -> dict[str, Any]:
     """Undo the last action; returns its document."""
-    judging, desk = get_session(request)
+    judging, session = get_session(request)
     body = get_json(request)
-    return {"item": judging.show(desk.undo(read_trace(body), get_field(body, "undoes", str, None)))}
+    return {"item": judging.show(session.undo(read_submission(body), get_field(body, "undoes", str, None)))}
 
 
 def search(request: Request) -> dict[str, Any]:
     """Search for more documents; the search is recorded."""
-    judging, desk = get_session(request)
+    judging, session = get_session(request)
     body = get_json(request)
     query, words = get_field(body, "query", str), get_prose(body, "words").strip()
     if not judging.has_search:
         raise not_found("There is no index to search: 'cranfield index DOCUMENTS -o WORKSPACE/index' creates one.")
     if not words:
         raise bad_request("words is empty: enter words to search for.")
-    results = judging.search_documents(desk, query, words)
-    desk.searched(query, words, read_trace(body))
+    results = judging.search_documents(session, query, words)
+    session.record_search(query, words, read_submission(body))
     return {"found": results}
 
 
 def open_found(request: Request) -> dict[str, Any]:
     """Add a document found by searching to the documents to judge."""
-    judging, desk = get_session(request)
+    judging, session = get_session(request)
     body = get_json(request)
     doc = get_field(body, "doc", str)
     if not judging.has_search or judging.documents.get(doc) is None:
         raise not_found("There is no such document.")
     return {
-        "item": judging.show(desk.found(get_field(body, "query", str), doc, get_prose(body, "words"), read_trace(body)))
+        "item": judging.show(
+            session.add_found(get_field(body, "query", str), doc, get_prose(body, "words"), read_submission(body))
+        )
     }
 
 
-def get_session(request: Request) -> tuple[JudgingService, Desk]:
+def get_session(request: Request) -> tuple[JudgingService, AssessorSession]:
     """The judging service, and the session of this user."""
     judging = get_judging(request)
     _check_page(request)
-    return judging, judging.desk(request.state.user.name)
+    return judging, judging.session(request.state.user.name)
 
 
 def _check_page(request: Request) -> None:
@@ -169,7 +173,7 @@ def _check_page(request: Request) -> None:
         raise HTTPException(409, f"This page belongs to another user: {name} is signed in now. Reload it.")
 
 
-def read_trace(body: dict[str, Any]) -> Trace:
+def read_submission(body: dict[str, Any]) -> Submission:
     """How an action came about, as the page reports it."""
     key = get_prose(body, "key", None)
     fields: dict[str, Any] = {
@@ -179,7 +183,7 @@ def read_trace(body: dict[str, Any]) -> Trace:
         "method": get_prose(body, "method", ""),
         "version": f"web {version('cranfield')}",
     }
-    return Trace(**fields) if key is None else Trace(key=key, **fields)
+    return Submission(**fields) if key is None else Submission(key=key, **fields)
 
 
 def _read_position(params: Params) -> tuple[str, int]:

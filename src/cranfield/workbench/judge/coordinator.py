@@ -11,15 +11,15 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from cranfield.annotation import (
-    FEW,
+    MIN_TIMED,
     Assignment,
-    agreement,
     assign,
-    assignments,
-    deal,
-    number_of_disputes,
-    progress,
-    shown_guidelines,
+    assign_evenly,
+    choose_guidelines,
+    compute_progress,
+    count_disputes,
+    list_assignments,
+    measure_agreement,
     unassign,
 )
 from cranfield.base import replace
@@ -50,13 +50,13 @@ def routes() -> list[Route]:
 def progress_page(request: Request) -> Page:
     """Progress and pace by topic and assessor, and agreement between assessors."""
     judging = get_judging(request)
-    state = progress(judging.log)
+    state = compute_progress(judging.log)
     figures = _agreement(request, judging)
     value = {
         "pairs": state.pairs,
         "judged": state.judged,
         "complete": state.complete,
-        "to_adjudicate": number_of_disputes(judging.log),
+        "to_adjudicate": count_disputes(judging.log),
         "assessors": state.assessors,
         "topics": state.topics,
         "work": state.work,
@@ -69,7 +69,7 @@ def progress_page(request: Request) -> Page:
         "figures": [(AGREEMENT_TITLES[name], figures[name]) for name in AGREEMENT if name in figures],
         "hours": state.hours_left,
         "settings": judging.log.settings,
-        "few": FEW,
+        "few": MIN_TIMED,
         "most": MAX_WORK_ROWS,
     }
     return Page("progress.html", value, "Progress", extra)
@@ -81,7 +81,7 @@ def _agreement(request: Request, judging: JudgingService) -> dict[str, Any]:
     last = (judging.log.read(lambda at: at.row(counts)), judging.log.models(), judging.log.settings.scale.values)
     cache = get_app_state(request).cache
     if "agreement" not in cache or cache["agreement"][0] != last:
-        cache["agreement"] = (last, agreement(judging.log))
+        cache["agreement"] = (last, measure_agreement(judging.log))
     figures: dict[str, Any] = cache["agreement"][1]
     return figures
 
@@ -95,7 +95,7 @@ def _plan(request: Request, message: str = "", status: int = 200) -> Page:
     accounts = get_app_state(request).accounts
     judging = get_judging(request)
     settings = judging.log.settings
-    assigned = assignments(judging.log)
+    assigned = list_assignments(judging.log)
     people = [account.name for account in accounts.list_all() if account.state != "closed"] if accounts else []
     names = list(dict.fromkeys([*people, *judging.log.assessors()]))
     value: dict[str, Any] = {
@@ -112,7 +112,7 @@ def _plan(request: Request, message: str = "", status: int = 200) -> Page:
     }
     dealt = list(dict.fromkeys(one.assessor for one in assigned))
     titles = {one["query"]: one["title"] for one in value["topics"]}
-    extra = {"message": message, "dealt": dealt or people, "titles": titles, "usual": shown_guidelines("")}
+    extra = {"message": message, "dealt": dealt or people, "titles": titles, "usual": choose_guidelines("")}
     return Page("plan.html", value, "Plan", extra, status)
 
 
@@ -130,7 +130,7 @@ def change_settings(request: Request) -> Response | Page:
             hold=round(form.number("hold", before.hold / 60, 0, 1e9) * 60, 3),
             dispute=form.number("dispute", before.dispute, 0.001, 1e6),
         )
-        judging.log.set_up(settings)
+        judging.log.configure(settings)
     except InputError as error:
         return _plan(request, str(error), 400)
     except HTTPException as error:
@@ -146,7 +146,7 @@ def assign_all(request: Request) -> Response | Page:
     try:
         if not names:
             raise InputError("enter the names of assessors, separated by commas.")
-        deal(judging.log, names, anew=True)
+        assign_evenly(judging.log, names, replace=True)
     except InputError as error:
         return _plan(request, str(error), 400)
     return redirect("/plan")

@@ -12,7 +12,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from cranfield.annotation import Exported, export_qrels, import_judgments, judges, sampled_by, write_history
+from cranfield.annotation import (
+    QrelsExport,
+    export_qrels,
+    find_sampling_strategy,
+    import_judgments,
+    list_exported_assessors,
+    write_history,
+)
 from cranfield.base import pluralize
 from cranfield.errors import CranfieldError, InputError
 from cranfield.io import format_column, read_qrels, read_topics, write_qrels
@@ -25,7 +32,7 @@ from cranfield.workbench.pages import Page, endpoint, page_routes
 from cranfield.workbench.params import Params, read_body
 
 _FIELDS = {  # of the form, by option of the command line
-    "--with-models takes them in": "check \u201cInclude judgments by models\u201d to include them",
+    "--with-models includes them": "check \u201cInclude judgments by models\u201d to include them",
     "--round takes the nearest grade": "check \u201cRound means to the nearest grade\u201d to round them",
     "--primary NAME": "choose one",
 }
@@ -70,9 +77,9 @@ def export_page(request: Request) -> Page:
         "ties": MERGE_TIES,
         "chosen": {name: params.text(name) or None for name in ("ties", "primary")}
         | {name: "1" if params.flag(name) else None for name in ("models", "round", "unjudged")},
-        "names": judges(judging.log, params.flag("models")),
+        "names": list_exported_assessors(judging.log, params.flag("models")),
         "sample": judging.sample,
-        "strategy": sampled_by(judging.log),
+        "strategy": find_sampling_strategy(judging.log),
     }
     return Page("export.html", value, "Export", extra)
 
@@ -95,7 +102,7 @@ def download_qrels(request: Request) -> Response:
     return _download(lambda path: write_qrels(done.qrels, path, kind), "qrels.txt", "text/plain; charset=utf-8")
 
 
-def _export(judging: JudgingService, params: Params, is_sampled: bool = False) -> Exported:
+def _export(judging: JudgingService, params: Params, is_sampled: bool = False) -> QrelsExport:
     return export_qrels(
         judging.log,
         params.choice("rule", list(MERGE_RULES), "majority"),
@@ -110,7 +117,7 @@ def _export(judging: JudgingService, params: Params, is_sampled: bool = False) -
     )
 
 
-def _check_writable(done: Exported) -> None:
+def _check_writable(done: QrelsExport) -> None:
     """Raise an error if qrels files cannot represent the ids, as in logs of older versions."""
     for query, docs in done.qrels.to_dict().items():
         for name, what in ((query, "query id"), *((doc, "doc id") for doc in docs)):

@@ -21,15 +21,15 @@ def routes() -> list[Route]:
 
 def judging_page(request: Request) -> Page:
     """The page; its content comes from the API."""
-    judging, desk = get_session(request)
-    return Page("judge.html", {"topics": judging.list_topics(desk)}, "Judge")
+    judging, session = get_session(request)
+    return Page("judge.html", {"topics": judging.list_topics(session)}, "Judge")
 
 
 def document_frame(request: Request) -> Response:
     """The document at a position of this assessor, as sanitized HTML."""
-    judging, desk = get_session(request)
+    judging, session = get_session(request)
     params = Params(request)
-    document = judging.documents.get(desk.at(params.required("query"), params.integer("place", 0)).doc)
+    document = judging.documents.get(session.item_at(params.required("query"), params.integer("place", 0)).doc)
     markup = get_html(document) if document is not None else None
     if markup is None:
         raise not_found("This document has no HTML.")

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.annotation import (
+    AssessorSession,
     Connection,
-    Desk,
+    Highlighter,
     Item,
     JudgmentLog,
-    Marker,
     Migration,
     Scale,
-    assignments,
-    beside,
-    deal,
-    growing,
+    assign_evenly,
+    default_log_path,
+    list_assignments,
     migrate,
     open_database,
     read_scale,
+    start_adaptive_pool,
 )
 from cranfield.base import replace
 from cranfield.data import Document, Topic
@@ -73,8 +73,8 @@ class JudgingService:
         self._pool_lock = threading.Lock()
         migrate(log.database, "texts", MIGRATIONS)
         self._topics = {topic.id: topic for topic in topics} | self._read_added_topics()
-        self._markers: dict[str, Marker] = {}
-        self._sessions: dict[str, Desk] = {}
+        self._markers: dict[str, Highlighter] = {}
+        self._sessions: dict[str, AssessorSession] = {}
 
     @property
     def notes(self) -> list[str]:
@@ -91,23 +91,23 @@ class JudgingService:
         if self._search is not None:
             self._search.start_later()
 
-    def desk(self, name: str) -> Desk:
+    def session(self, name: str) -> AssessorSession:
         """The session of an assessor."""
         if name not in self._sessions:
             extend = self._extend_one_at_a_time if self._extend_pool is not None else None
-            self._sessions[name] = Desk(self.log, name, extend)
+            self._sessions[name] = AssessorSession(self.log, name, extend)
         return self._sessions[name]
 
     def topic(self, query: str) -> Topic:
         """The text of a topic; its id serves as title if there is no text."""
         return self._topics.get(query) or Topic(query, query)
 
-    def list_topics(self, desk: Desk) -> list[dict[str, Any]]:
+    def list_topics(self, session: AssessorSession) -> list[dict[str, Any]]:
         """The topics of an assessor, with their progress."""
         return [
             self.topic_text(state.query)
             | {"places": state.places, "left": state.left, "skipped": state.skipped, "words": []}
-            for state in desk.topics()
+            for state in session.topics()
         ]
 
     def topic_text(self, query: str) -> dict[str, Any]:
@@ -126,10 +126,10 @@ class JudgingService:
         body = document_to_dict(self.documents.get(item.doc))
         return item.to_dict() | {"document": body, "words": self._words(item.query, body)}
 
-    def search_documents(self, desk: Desk, query: str, words: str) -> list[dict[str, Any]]:
+    def search_documents(self, session: AssessorSession, query: str, words: str) -> list[dict[str, Any]]:
         """The documents with these words, the best first, with the judgments of this assessor."""
         assert self._search is not None
-        own_items = {item.doc: item for item in desk.own() if item.query == query}
+        own_items = {item.doc: item for item in session.own_items() if item.query == query}
         results = []
         for doc in self._search.search(words, SEARCH_RESULTS):
             body = document_to_dict(self.documents.get(doc))
@@ -182,7 +182,7 @@ class JudgingService:
         if body is None:
             return []
         if query not in self._markers:
-            self._markers[query] = Marker(self.topic(query))
+            self._markers[query] = Highlighter(self.topic(query))
         return self._markers[query].words([body["title"], body["text"], *(value for _, value in body["fields"])])
 
     def _extend_one_at_a_time(self, query: str) -> int:
@@ -245,7 +245,7 @@ def _find_log(workspace: Workspace, config: Config, pools: Sequence[str]) -> str
     if config.log is not None:
         return config.log if "://" in config.log else workspace.located(config.log)
     if pools:
-        return beside(pools[0])
+        return default_log_path(pools[0])
     return None if config == Config() and workspace.judging is None else workspace.located("judgments.db")
 
 
@@ -266,15 +266,15 @@ def _configure(log: JudgmentLog, workspace: Workspace, config: Config, pools: Se
     before = log.settings
     settings = replace(before, **changes)
     if settings != before:
-        log.set_up(settings)
+        log.configure(settings)
     for pool in pools:
         log.add_pool(pool)
     if config.gold is not None:
         grades = read_qrels(workspace.located(config.gold)).to_dict()
         log.add_gold(grades)
         notes += not_gold_text(log, grades)
-    if config.assessors and not assignments(log) and log.topics():
-        deal(log, config.assessors)
+    if config.assessors and not list_assignments(log) and log.topics():
+        assign_evenly(log, config.assessors)
     return notes
 
 
@@ -325,7 +325,7 @@ def _open_adaptive_pool(
     runs = [workspace.run(system, collection) for system in workspace.systems]
     topics = {topic.id for topic in workspace.topics(collection)} if collection.has_topics else None
     limits = adaptive.depth, adaptive.budget, adaptive.batch
-    return growing(log, runs, adaptive.strategy, *limits, workspace.seed, topics)
+    return start_adaptive_pool(log, runs, adaptive.strategy, *limits, workspace.seed, topics)
 
 
 def _shorten(text: str, limit: int = 200) -> str:

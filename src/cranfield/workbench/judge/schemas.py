@@ -28,7 +28,7 @@ GRADES = array(obj(value=NUMBER, label=STRING, definition=STRING, key=STRING))
 DOCUMENT = obj(title=STRING, text=STRING, fields=array(STRINGS), is_page=BOOLEAN)
 ITEM = schema_of(Item)
 ITEM["properties"] |= {"kind": enum("", "judge", "cannot", "skip"), "document": nullable(DOCUMENT), "words": STRINGS}
-TRACE = {
+SUBMISSION = {
     "key": {"type": "string", "minLength": 1, "maxLength": 200},
     "shown_at": nullable(STRING),
     "judged_at": nullable(STRING),
@@ -72,7 +72,7 @@ def _assessor_paths() -> dict[str, Any]:
     item = obj(item=nullable(ITEM))
     judgment = obj(
         # `doc` is the document that was shown: if another one is at this position, nothing is recorded
-        {"doc": nullable(STRING), "grade": nullable(NUMBER), "note": nullable(STRING), **TRACE},
+        {"doc": nullable(STRING), "grade": nullable(NUMBER), "note": nullable(STRING), **SUBMISSION},
         kind=enum(*KINDS),
         query=STRING,
         place=INTEGER,
@@ -109,14 +109,14 @@ def _assessor_paths() -> dict[str, Any]:
         ),
         "/api/judging/undo": post(
             "Undo the last action; with `undoes`, only if it has this key",
-            obj({"undoes": nullable(STRING), **TRACE}),
+            obj({"undoes": nullable(STRING), **SUBMISSION}),
             response=item,
         ),
         "/api/judging/search": post(
-            "Search for more documents", obj(TRACE, query=STRING, words=STRING), response=obj(found=array(result))
+            "Search for more documents", obj(SUBMISSION, query=STRING, words=STRING), response=obj(found=array(result))
         ),
         "/api/judging/found": post(
-            "Open a document found by searching", obj(TRACE, query=STRING, doc=STRING, words=STRING), response=item
+            "Open a document found by searching", obj(SUBMISSION, query=STRING, doc=STRING, words=STRING), response=item
         ),
         "/judge.json": get("The topics to judge", response=TOPICS),
         "/judge/document": get(
@@ -147,7 +147,7 @@ def _coordinator_paths() -> dict[str, Any]:
     )
     here = obj(dispute=DISPUTE, topic=OBJECT, document=nullable(DOCUMENT))
     queue = obj(disputes=array(DISPUTE), here=nullable(here), grades=GRADES)
-    decision = obj({"note": nullable(STRING), **TRACE}, query=STRING, doc=STRING, grade=NUMBER)
+    decision = obj({"note": nullable(STRING), **SUBMISSION}, query=STRING, doc=STRING, grade=NUMBER)
     imports = {"assessor": STRING, "format": STRING, "model": BOOLEAN, "decisions": BOOLEAN}
     return {
         "/progress.json": get("Progress and pace by assessor, by topic and by both; agreement", response=progress),
@@ -162,7 +162,9 @@ def _coordinator_paths() -> dict[str, Any]:
         "/adjudicate": form("Decide", {"note": STRING}, query=STRING, doc=STRING, grade=NUMBER),
         "/adjudicate/undo": form("Undo the last decision"),
         "/api/adjudication": post("Set the final grade of a pair", decision, response=obj(saved=STRING)),
-        "/api/adjudication/undo": post("Undo the last decision", obj(TRACE), response=obj(undone=nullable(OBJECT))),
+        "/api/adjudication/undo": post(
+            "Undo the last decision", obj(SUBMISSION), response=obj(undone=nullable(OBJECT))
+        ),
         "/export.json": get("A summary of the qrels by a rule", RULE, response=EXPORT),
         "/api/judgments/qrels": get(
             "Qrels by a rule",

@@ -1,4 +1,4 @@
-"""Adjudicating in a terminal: disagreements one after the other, without names, and a grade that wins."""
+"""Adjudicating in a terminal: disagreements one after the other, without names, and a grade that counts."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from cranfield.annotation import Desk, JudgmentLog, adjudicate, disputes, export_qrels, open_log
-from cranfield.annotation.documents import Texts
-from cranfield.annotation.terminal.screen import judge_by_lines
-from cranfield.annotation.terminal.settling import Settling
+from cranfield.annotation import AssessorSession, JudgmentLog, adjudicate, export_qrels, list_disputes, open_log
+from cranfield.annotation.documents import TextLookup
+from cranfield.annotation.terminal.adjudication_session import AdjudicationSession
+from cranfield.annotation.terminal.lines import run_in_lines
 from cranfield.cli import commands
 from cranfield.data.collection import Document, Topic
 from cranfield.pooling.pool import Pool, write_pool
@@ -27,22 +27,22 @@ DOCUMENTS = [Document(doc, f"Text of {doc} about tyres.", f"Title {doc}") for do
 def disputed(tmp_path: Path) -> Iterator[JudgmentLog]:
     """Two judges differ on a and c, of each of two topics."""
     with open_log(tmp_path / "pool.judgments.db") as log:
-        from dataclasses import replace
+        from cranfield.base import replace
 
-        log.set_up(replace(log.settings, judgments=2))
+        log.configure(replace(log.settings, judgments=2))
         log.add_pairs({"1": ["a", "b", "c"], "2": ["a", "b", "c"]})
         for name, grades in GRADES.items():
-            desk = Desk(log, name)
-            while (item := desk.next()) is not None:
-                desk.save("judge", item.query, item.place, grades[item.doc], note=f"{item.doc} seen")
+            session = AssessorSession(log, name)
+            while (item := session.next()) is not None:
+                session.save("judge", item.query, item.place, grades[item.doc], note=f"{item.doc} seen")
         yield log
 
 
 def said(log: JudgmentLog, *lines: str, names: bool = False) -> str:
     out = io.StringIO()
-    texts = Texts.of(TOPICS, DOCUMENTS, "abc")
-    settling = Settling(log, "eve", texts, "line", names=names)
-    judge_by_lines(settling, io.StringIO("".join(f"{line}\n" for line in lines)), out)
+    texts = TextLookup.of(TOPICS, DOCUMENTS, "abc")
+    settling = AdjudicationSession(log, "eve", texts, "line", names=names)
+    run_in_lines(settling, io.StringIO("".join(f"{line}\n" for line in lines)), out)
     return out.getvalue()
 
 
@@ -59,9 +59,9 @@ def test_a_digit_decides_and_goes_on(disputed: JudgmentLog) -> None:
         ("2", "a", 0, None),
         ("2", "c", 3, None),
     ]
-    assert {(one.assessor, one.method) for one in decided} == {("eve", "line")} and disputes(disputed) == []
+    assert {(one.assessor, one.method) for one in decided} == {("eve", "line")} and list_disputes(disputed) == []
     assert export_qrels(disputed, "max").qrels.to_dict()["1"] == {"a": 2, "b": 1, "c": 1}
-    assert said(disputed) == "No disagreement waits for a decision.\n"
+    assert said(disputed) == "There are no disagreements to decide.\n"
 
 
 def test_who_gave_which_grade_is_told_only_if_asked_for(disputed: JudgmentLog) -> None:
@@ -75,14 +75,14 @@ def test_every_key_does_what_it_says(disputed: JudgmentLog) -> None:
     for expected in (
         "Left undecided.",
         "This is the first disagreement.",
-        "A decision is a grade; s leaves it undecided.",
+        "A decision must be a grade; s leaves it undecided.",
         "Topic 2: bells",
         "Decided: 1 Related.",
         "Undone.",
     ):
         assert expected in text, expected
     kinds = [event.kind for event in disputed.events() if event.assessor == "eve"]
-    assert kinds == ["adjudicate", "undo"] and len(disputes(disputed)) == 4
+    assert kinds == ["adjudicate", "undo"] and len(list_disputes(disputed)) == 4
     assert "cannot" not in said(disputed, "?").lower() and "leave it undecided" in said(disputed, "?")
     assert "There is nothing to undo." in said(disputed, "u")
     assert said(disputed, *"ssss").endswith("Left undecided. 4 pairs left undecided.\n")
@@ -95,13 +95,13 @@ def test_going_back_shows_what_was_decided_and_another_grade_replaces_it(dispute
 
 
 def test_what_others_decided_meanwhile_is_not_asked_for(disputed: JudgmentLog) -> None:
-    settling = Settling(disputed, "eve", Texts({}, {}), "key")
+    settling = AdjudicationSession(disputed, "eve", TextLookup({}, {}), "key")
     adjudicate(disputed, "mary", "1", "c", 2)
     settling.grade(settling.scale.grades[0])
     assert settling.item is not None and (settling.item.query, settling.item.doc) == ("2", "a")
-    desk = Desk(disputed, "grace")
-    place = next(item.place for item in desk.own() if (item.query, item.doc) == ("2", "c"))
-    desk.save("judge", "2", place, GRADES["ada"]["c"])  # they agree now
+    session = AssessorSession(disputed, "grace")
+    place = next(item.place for item in session.own_items() if (item.query, item.doc) == ("2", "c"))
+    session.save("judge", "2", place, GRADES["ada"]["c"])  # they agree now
     settling.grade(settling.scale.grades[0])
     assert settling.item is None and "All are decided." in settling.message
 

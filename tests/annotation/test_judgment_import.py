@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.annotation import (
-    Desk,
+    AssessorSession,
     JudgmentLog,
     Settings,
     adjudicate,
@@ -47,26 +47,26 @@ def test_a_history_makes_the_same_log_elsewhere_and_twice_is_once(
 
 def test_a_file_with_its_own_undo_is_not_outdated_when_it_comes_again(log: JudgmentLog, tmp_path: Path) -> None:
     with_pairs(log, 1, 3)
-    desk = Desk(log, "ada")
-    desk.save("judge", "1", desk.next("1").place, 2)  # type: ignore[union-attr]
-    item = desk.undo()
+    session = AssessorSession(log, "ada")
+    session.save("judge", "1", session.next("1").place, 2)  # type: ignore[union-attr]
+    item = session.undo()
     assert item is not None
-    desk.save("judge", "1", item.place, 1)
+    session.save("judge", "1", item.place, 1)
     write_history(log, tmp_path / "h.jsonl")
     with open_log(tmp_path / "other.db") as other:
         import_judgments(other, tmp_path / "h.jsonl")
         again = import_judgments(other, tmp_path / "h.jsonl")
         assert (again.new, again.outdated) == (0, 0)
         (one,) = other.judgments()
-        later = Desk(other, "ada")
-        later.save("judge", "1", later.found("1", one.doc, "").place, 3)
+        later = AssessorSession(other, "ada")
+        later.save("judge", "1", later.add_found("1", one.doc, "").place, 3)
         assert import_judgments(other, tmp_path / "h.jsonl").outdated > 0
 
 
 def test_two_logs_of_the_same_people_are_joined_by_time(tmp_path: Path) -> None:
     with open_log(tmp_path / "one.db") as one, open_log(tmp_path / "two.db") as two:
         for log, grade in ((one, 1), (two, 3)):
-            judge_all(Desk(with_pairs(log, 1, 3), "ada"), grade)
+            judge_all(AssessorSession(with_pairs(log, 1, 3), "ada"), grade)
         write_history(one, tmp_path / "one.jsonl")
         # what was judged in `two` is later, though it is in the log before
         import_judgments(two, tmp_path / "one.jsonl")
@@ -91,7 +91,7 @@ def test_an_undo_may_come_before_what_it_takes_back(tmp_path: Path) -> None:
 
 def test_qrels_are_one_assessors_judgments(log: JudgmentLog, tmp_path: Path) -> None:
     (tmp_path / "nist.qrels").write_text("1 0 a 2\n1 0 b 0\n2 0 a 1\n2 0 c -1\n")
-    with pytest.raises(InputError, match="whose judgments are these"):
+    with pytest.raises(InputError, match="qrels do not say who judged"):
         import_judgments(log, tmp_path / "nist.qrels")
     first = import_judgments(log, tmp_path / "nist.qrels", "nist")
     assert (first.events, first.new, first.pairs, first.unjudged, first.format) == (3, 3, 3, 1, "qrels")
@@ -103,8 +103,8 @@ def test_qrels_are_one_assessors_judgments(log: JudgmentLog, tmp_path: Path) -> 
 def test_qrels_that_are_imported_again_do_not_undo_what_was_judged_since(log: JudgmentLog, tmp_path: Path) -> None:
     (tmp_path / "old.qrels").write_text("1 0 a 2\n1 0 b 0\n")
     import_judgments(log, tmp_path / "old.qrels", "ada")
-    desk = Desk(log, "ada")
-    desk.save("judge", "1", desk.found("1", "a", "").place, 3)
+    session = AssessorSession(log, "ada")
+    session.save("judge", "1", session.add_found("1", "a", "").place, 3)
     again = import_judgments(log, tmp_path / "old.qrels", "ada")
     assert (again.new, again.outdated) == (0, 1)
     assert export_qrels(log).qrels.to_dict()["1"] == {"a": 3, "b": 0}
@@ -123,7 +123,7 @@ def test_other_grades_are_taken_over_by_a_new_log_and_refused_by_one_that_has_it
         assert log.settings.scale.values == (0.5, 4.0)
     with open_log(tmp_path / "old.db") as log:
         with_pairs(log, 1, 1)
-        with pytest.raises(InputError, match=r"odd.qrels: grade 0.5 is none of 0, 1, 2, 3"):
+        with pytest.raises(InputError, match=r"odd.qrels: grade 0.5 is not one of the grades of .*, 0, 1, 2, 3"):
             import_judgments(log, tmp_path / "odd.qrels", "ada")
         assert list(log.events()) == []
 
@@ -139,15 +139,19 @@ def test_a_history_of_ones_own_needs_little(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "told"),
     [
-        ("h.jsonl", '{"judgments": {}}\n{"kind": "judge"', "h.jsonl, line 2: expected a line of JSON"),
+        ("h.jsonl", '{"judgments": {}}\n{"kind": "judge"', "h.jsonl, line 2: invalid JSON"),
         ("h.jsonl", '{"judgments": {}}\n[1]\n', "line 2: expected a JSON object, found list"),
         ("h.jsonl", '{"assessor": "a", "query": "1", "doc": "d"}\n', "line 1: an event of kind 'judge' needs a grade"),
-        ("h.jsonl", '{"judgments": {}}\n{"query": "1", "doc": "d", "grade": 1}\n', "line 2: there is no assessor"),
-        ("h.jsonl", '{"assessor": "a", "query": "1", "doc": "d", "grade": 9}\n', "'d' of query '1': grade 9 is none"),
+        ("h.jsonl", '{"judgments": {}}\n{"query": "1", "doc": "d", "grade": 1}\n', "line 2: the assessor is missing"),
+        (
+            "h.jsonl",
+            '{"assessor": "a", "query": "1", "doc": "d", "grade": 9}\n',
+            "'d' of query '1': grade 9 is not one of",
+        ),
         (
             "h.jsonl",
             '{"assessor": "a", "query": "1", "doc": "d", "grade": 1, "judged_at": "noon"}\n',
-            "no time of ISO 8601",
+            "not an ISO 8601 time",
         ),
         ("h.jsonl", '{"judgments": {"grades": [1]}}\n', "line 1: grades: expected"),
         ("h.csv", "assessor,query,doc,grade\na,1,d\n", "line 2: expected 4 columns, found 3"),
@@ -182,9 +186,9 @@ def test_real_assessors_are_exported_as_they_were(shared_data: Path, tmp_path: P
         for number in (1, 2):
             expected = read_qrels(shared_data / f"agreement/dl19.assessor{number}.qrels").to_dict()
             assert export_qrels(log, assessors=[f"assessor{number}"]).qrels.to_dict() == expected
-        from cranfield.annotation import agreement
+        from cranfield.annotation import measure_agreement
 
-        assert agreement(log)["percent"].n == 1111  # pairs in common, of 1,115 each
+        assert measure_agreement(log)["percent"].n == 1111  # pairs in common, of 1,115 each
 
 
 LINE = {"key": "n", "kind": "judge", "assessor": "ada", "query": "1", "doc": "a", "grade": 3}
@@ -204,10 +208,10 @@ def written(folder: Path, *lines: Mapping[str, object]) -> Path:
         ({"place": 10**40}, "line 2: place 1e\\+40: expected a whole number"),
         ({"place": 1.5}, "line 2: place 1.5: expected a whole number"),
         ({"place": "x"}, "line 2: place 'x' is not a decimal number"),
-        ({"doc": "a b"}, "doc id 'a b' cannot stand in qrels"),
-        ({"query": "# 1"}, "query id '# 1' cannot stand in qrels"),
-        ({"kind": "adjudicate"}, "line 2: this settles a disagreement, .* --decisions"),
-        ({"gold": 0}, "line 2: this says what is gold, .* --decisions"),
+        ({"doc": "a b"}, "doc id 'a b' cannot be written to qrels"),
+        ({"query": "# 1"}, "query id '# 1' cannot be written to qrels"),
+        ({"kind": "adjudicate"}, "line 2: an adjudication is imported only .* --decisions"),
+        ({"gold": 0}, "line 2: a gold grade is imported only .* --decisions"),
     ],
 )
 def test_what_no_assessor_sends_is_refused(tmp_path: Path, line: dict[str, object], told: str) -> None:
@@ -218,13 +222,13 @@ def test_what_no_assessor_sends_is_refused(tmp_path: Path, line: dict[str, objec
 
 
 def test_an_assessor_neither_decides_nor_takes_decisions_back(log: JudgmentLog, tmp_path: Path) -> None:
-    log.set_up(Settings(judgments=2))
+    log.configure(Settings(judgments=2))
     log.add_pairs({"1": ["a"]})
     for name, grade in (("ada", 0), ("grace", 3)):
-        judge_all(Desk(log, name), grade)
+        judge_all(AssessorSession(log, name), grade)
     decision = adjudicate(log, "cora", "1", "a", 2)
     undo = {"key": "u", "kind": "undo", "assessor": "cora", "undoes": decision.key, "query": "1", "doc": "a"}
-    with pytest.raises(InputError, match="takes back a decision"):
+    with pytest.raises(InputError, match="an adjudication is undone only"):
         import_judgments(log, written(tmp_path, undo))
     # to take back what another decided is to take back nothing
     import_judgments(log, written(tmp_path, undo | {"assessor": "ada"}))
@@ -240,7 +244,7 @@ def test_an_assessor_neither_decides_nor_takes_decisions_back(log: JudgmentLog, 
 
 def test_a_file_of_somebody_who_is_named_holds_nothing_of_others(tmp_path: Path) -> None:
     with open_log(tmp_path / "log.db") as log:
-        with pytest.raises(InputError, match="line 3: this is by 'grace', expected only what is by 'ada'"):
+        with pytest.raises(InputError, match="line 3: this event is by 'grace', expected only events by 'ada'"):
             import_judgments(log, written(tmp_path, LINE, LINE | {"assessor": "grace"}), "ada")
         assert list(log.events()) == []
         assert import_judgments(log, written(tmp_path, LINE, {**LINE, "assessor": "", "key": "m"}), "ada").new == 2
@@ -249,9 +253,9 @@ def test_a_file_of_somebody_who_is_named_holds_nothing_of_others(tmp_path: Path)
 @pytest.mark.parametrize(
     ("last", "told"),
     [
-        ({"doc": "y", "grade": 7}, "line 1502: document 'y' of query '1': grade 7 is none of"),
-        ({"doc": "y z", "grade": 1}, "line 1502: .*cannot stand in qrels"),
-        ({"doc": "y", "grade": 1, "key": "k"}, "line 1502: the key 'k' stands for another event"),
+        ({"doc": "y", "grade": 7}, "line 1502: document 'y' of query '1': grade 7 is not one of"),
+        ({"doc": "y z", "grade": 1}, "line 1502: .*cannot be written to qrels"),
+        ({"doc": "y", "grade": 1, "key": "k"}, "line 1502: the key 'k' is used by another event"),
     ],
 )
 def test_of_a_file_with_a_bad_line_nothing_is_taken_up(
@@ -269,8 +273,8 @@ def test_of_a_file_with_a_bad_line_nothing_is_taken_up(
 def test_qrels_are_told_by_line_too(tmp_path: Path) -> None:
     (tmp_path / "q.qrels").write_text("1 0 a 1\n1 0 b 0\n1 0 c 9\n")
     with open_log(tmp_path / "log.db") as log:
-        log.set_up(Settings())
+        log.configure(Settings())
         log.add_pairs({"1": ["a"]})
-        with pytest.raises(InputError, match="grade 9 is none"):
+        with pytest.raises(InputError, match="grade 9 is not one of"):
             import_judgments(log, tmp_path / "q.qrels", "nist")
         assert list(log.events()) == [] and len(log.pairs()) == 1
