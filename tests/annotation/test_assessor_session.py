@@ -206,7 +206,7 @@ def test_grades_that_are_not_on_the_scale_and_places_that_are_not_there_are_refu
         session.save("adjudicate", "1", 1, 1)
     with pytest.raises(InputError, match="needs a grade"):
         session.save("judge", "1", 1)
-    with pytest.raises(InputError, match="name of an assessor"):
+    with pytest.raises(InputError, match="valid name for an assessor"):
         AssessorSession(small, " ")
     assert list(small.events()) == []
 

@@ -127,7 +127,7 @@ def test_what_is_refused_costs_no_connection(place: str) -> None:
         assert item is not None
         before = len(is_open)
         for _ in range(3):
-            with pytest.raises(InputError, match="grade 9 is none of"):
+            with pytest.raises(InputError, match="grade 9 is not one of"):
                 session.save("judge", "1", item.place, 9)
         assert len(is_open) == before and list(log.events()) == []
         assert session.save("judge", "1", item.place, 1).event.grade == 1

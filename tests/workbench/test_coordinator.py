@@ -164,7 +164,7 @@ def test_the_whole_history_comes_as_lines_and_as_csv_and_goes_in_again(cora: Any
 def test_qrels_go_in_as_somebodys(cora: Any) -> None:
     content = b"1 0 d0 3\n1 0 new 0\n"
     refused = cora.post("/api/judgments/import", content=content)
-    assert refused.status_code == 400 and "whose judgments" in refused.json()["error"]
+    assert refused.status_code == 400 and "qrels do not say who judged" in refused.json()["error"]
     assert "/tmp" not in refused.text
     done = cora.post("/api/judgments/import?assessor=nist", content=content).json()
     assert (done["events"], done["new"], done["pairs"]) == (2, 2, 1)
@@ -280,9 +280,9 @@ def test_the_form_of_an_export_stays_whatever_is_chosen(cora: Any) -> None:
     assert page.status_code == 200 and 'name="primary"' in page.text and "Choose the primary assessor" in page.text
     assert "differ on" in cora.get("/export?rule=primary&primary=ada").text
     few = cora.get("/export?least=3")
-    assert few.status_code == 200 and 'name="rule"' in few.text and "nothing is left" in few.text
+    assert few.status_code == 200 and 'name="rule"' in few.text and "nothing remains" in few.text
     found = cora.get("/export.json?least=3").json()
-    assert found["judgments"] == 0 and "nothing is left" in found["problem"]
+    assert found["judgments"] == 0 and "nothing remains" in found["problem"]
 
 
 def test_judgments_that_nobody_has_a_seat_for_are_told(app: Any, service: Any) -> None:

@@ -297,7 +297,7 @@ def test_a_full_disk_is_told_and_what_was_confirmed_is_kept(folder: Path) -> Non
                 break
             confirmed.append(f"k{n}")
     assert answer is not None and answer.status_code == 507
-    assert "not saved" in answer.json()["error"] and "kept" in answer.json()["error"]
+    assert "not saved" in answer.json()["error"] and "not lost" in answer.json()["error"]
     assert confirmed and [event.key for event in service.log.events()] == confirmed
     given = {"kind": "judge", "query": "1", "place": item["place"], "grade": 1, "key": "after"}
     assert client.post("/api/judging/save", json=given).status_code == 200  # there is room again

@@ -73,7 +73,7 @@ def import_judgments(
     if kind in ("jsonl", "csv"):
         content = _read_history(path, kind, None if assessor is None else check_assessor_name(assessor), decisions)
     elif assessor is None:
-        raise InputError("qrels do not say who judged: name the assessor, --assessor NAME.", str(path))
+        raise InputError("qrels do not say who judged: --assessor NAME.", str(path))
     else:
         values = log.settings.scale.values
         content = _read_qrels(
