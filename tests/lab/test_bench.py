@@ -15,7 +15,7 @@ import pytest
 from cranfield.data.collection import Document
 from cranfield.errors import CranfieldError, InputError
 from cranfield.lab import systems_under_test as subjects_module
-from cranfield.lab.bench import Bench, Load, bench, measure_indexing, of_indexing, of_latencies
+from cranfield.lab.bench import Bench, Load, measure_indexing, of_indexing, of_latencies, run_bench
 from cranfield.lab.costs import Cost, Indexing
 from cranfield.lab.engines import Options, open_engine
 from cranfield.lab.latency import Latency
@@ -43,7 +43,7 @@ def account(found: Bench, system: str) -> Any:
 
 
 def test_functions_are_measured_and_compared() -> None:
-    found = bench({"a": lambda: str.upper, "b": lambda: str.lower}, QUERIES, QUICK, baseline="b")
+    found = run_bench({"a": lambda: str.upper, "b": lambda: str.lower}, QUERIES, QUICK, baseline="b")
     assert len(found.latencies) == 2 * 2 * 3 and len(found.cold) == 2 * 2 and found.queries == 3
     assert [one.system for one in found.closed] == [one.system for one in found.started] == ["a", "b"]
     assert [(one.system, one.clients) for one in found.throughputs] == [("a", 1), ("a", 2), ("b", 1), ("b", 2)]
@@ -63,7 +63,7 @@ def test_an_index_an_engine_a_server_and_a_command_are_compared_in_one_run(
     program.write_text("print('d1 2.5')")
     command = f"command:{sys.executable} -S -I {program} {{query}}"
     texts = ["bm25", "lsi", "own.sqlite", "own.tantivy", f"ours={serve(lambda request: HITS)}", command]
-    found = bench(subjects_named(texts, "own.embedded"), QUERIES, QUICK, baseline="command")
+    found = run_bench(subjects_named(texts, "own.embedded"), QUERIES, QUICK, baseline="command")
     names = ["bm25", "lsi", "sqlite", "tantivy", "ours", "command"]
     assert [one.system for one in found.systems] == names == [one.system for one in found.closed]
     assert [one.errors for one in found.systems] == [0] * 6 and not found.unanswered
@@ -91,7 +91,7 @@ def test_each_client_has_its_own_connection_to_a_server(serve: Serving) -> None:
 
     subject = engine_subject("", serve(answer))
     load = Load(repetitions=1, warm_up=0, clients=(3,), seconds=0.3, cold=0)
-    (found,) = bench({"s": subject}, QUERIES, load).throughputs
+    (found,) = run_bench({"s": subject}, QUERIES, load).throughputs
     assert all_ask.is_set() and found.errors == 0 and found.searches >= 3
 
 
@@ -107,7 +107,7 @@ def test_a_stall_of_a_server_is_charged_to_all_queries_that_were_due_meanwhile(s
             return HITS
 
     load = Load(repetitions=1, warm_up=0, clients=(), seconds=1.0, rate=100, cold=0, connections=8)
-    found = bench({"s": engine_subject("s", serve(answer))}, QUERIES, load)
+    found = run_bench({"s": engine_subject("s", serve(answer))}, QUERIES, load)
     (at_rate,) = found.opened
     # about 70 of 100 were due while the server stood still; counted from when they were sent, only 8 would be slow
     assert at_rate.searches == 100 and at_rate.percentiles[50].value > 50 and at_rate.longest >= 790
@@ -117,7 +117,7 @@ def test_answers_of_500_are_counted_with_the_first_message_and_the_rest_is_kept(
     def answer(request: Request) -> Response:
         return Response(500, b"out of memory") if "lamps" in request.query["q"] else HITS
 
-    found = bench({"ours": engine_subject("ours", serve(answer)), "other": lambda: str.upper}, QUERIES, QUICK)
+    found = run_bench({"ours": engine_subject("ours", serve(answer)), "other": lambda: str.upper}, QUERIES, QUICK)
     ours = account(found, "ours")
     warm = [x for x in found.latencies if x.system == "ours"]
     assert len(warm) == 4 and {x.query for x in warm} == {"1", "3"}
@@ -131,7 +131,7 @@ def test_answers_of_500_are_counted_with_the_first_message_and_the_rest_is_kept(
 
 def test_a_server_that_is_down_spoils_nothing_but_its_own_figures(serve: Serving) -> None:
     down = serve(lambda request: Response(fault="drop"))
-    found = bench({"down": engine_subject("down", down), "up": lambda: str.upper}, QUERIES, QUICK)
+    found = run_bench({"down": engine_subject("down", down), "up": lambda: str.upper}, QUERIES, QUICK)
     assert {x.system for x in found.latencies} == {"up"} == {one.system for one in found.throughputs}
     assert [one.system for one in found.unanswered] == ["down"] and "the request failed" in found.unanswered[
         0
@@ -145,7 +145,7 @@ def test_broken_json_and_a_time_limit_are_failures_too(serve: Serving) -> None:
         "slow", serve(lambda request: Response(body=HITS.body, fault="slow")), options=Options(timeout=0.05, retries=0)
     )
     load = Load(repetitions=1, warm_up=0, clients=(), cold=1)
-    found = bench({"broken": broken, "slow": slow}, {"1": "x"}, load)
+    found = run_bench({"broken": broken, "slow": slow}, {"1": "x"}, load)
     assert "not JSON" in account(found, "broken").first_error
     assert "no answer within 0.05 s" in account(found, "slow").first_error
 
@@ -158,19 +158,19 @@ def test_a_system_that_cannot_be_started_is_an_error_before_anything_is_measured
     ):
         systems = {"other": lambda: asked.append, "gone": engine_subject("gone", url)}
         with pytest.raises(InputError, match=says):
-            bench(systems, QUERIES, QUICK)
+            run_bench(systems, QUERIES, QUICK)
     assert len(asked) <= 2
 
 
 def test_names_and_the_baseline_are_checked_first() -> None:
     with pytest.raises(InputError, match="no system 'x' to compare with: there are 'a'"):
-        bench({"a": lambda: str.upper}, QUERIES, QUICK, baseline="x")
+        run_bench({"a": lambda: str.upper}, QUERIES, QUICK, baseline="x")
     with pytest.raises(InputError, match="cannot name a query or a system"):
-        bench({"a\tb": lambda: str.upper}, QUERIES, QUICK)
+        run_bench({"a\tb": lambda: str.upper}, QUERIES, QUICK)
     with pytest.raises(InputError, match="nothing to measure"):
-        bench({}, QUERIES, QUICK)
+        run_bench({}, QUERIES, QUICK)
     with pytest.raises(InputError, match="nothing to measure"):
-        bench({"a": lambda: str.upper}, {}, QUICK)
+        run_bench({"a": lambda: str.upper}, {}, QUICK)
 
 
 def test_an_overloaded_system_is_said_not_to_keep_up() -> None:
@@ -181,7 +181,7 @@ def test_an_overloaded_system_is_said_not_to_keep_up() -> None:
             time.sleep(0.02)
 
     load = Load(repetitions=1, warm_up=0, clients=(), seconds=0.3, rate=200, cold=0, connections=8)
-    found = bench({"slow": lambda: search, "quick": lambda: str.upper}, QUERIES, load)
+    found = run_bench({"slow": lambda: search, "quick": lambda: str.upper}, QUERIES, load)
     assert [note.partition(" answers")[0] for note in found.notes if "slow" in note] == ["At 200 queries a second slow"]
 
 
@@ -195,7 +195,7 @@ def test_cold_is_without_the_files_in_memory_where_that_can_be_had(
         monkeypatch.setattr(
             subjects_module, "dropped", lambda place, can=can, dropped=dropped: dropped.append(place) or can
         )
-        found = bench(systems, QUERIES, Load(1, 0, (), cold=3))
+        found = run_bench(systems, QUERIES, Load(1, 0, (), cold=3))
         assert dropped == [tmp_path / "own"] * 3 and found.systems[0].cold_means == means and len(found.cold) == 3
 
 
@@ -204,7 +204,7 @@ def test_no_more_programs_run_than_clients_or_queries_ask_for(tmp_path: Path) ->
     ran = tmp_path / "ran"
     subject = engine_subject("", f"shell:echo x >> {ran}; echo d1 1; : {{query}}")
     load = Load(repetitions=1, warm_up=0, clients=(), seconds=0.2, rate=30, cold=1)
-    found = bench({"s": subject}, QUERIES, load)
+    found = run_bench({"s": subject}, QUERIES, load)
     # one at first, one cold, three one at a time, six at the rate
     assert len(ran.read_text().split()) == 1 + 1 + 3 + 6 and found.opened[0].searches == 6
 
@@ -216,7 +216,7 @@ def test_phases_are_shown_as_they_go() -> None:
         shown.append((label, total))
         return items
 
-    bench({"a": lambda: str.upper}, QUERIES, QUICK, showing=showing)
+    run_bench({"a": lambda: str.upper}, QUERIES, QUICK, showing=showing)
     assert shown == [("starting", 2), ("searching", 9), ("at a rate", 1), ("by clients", 2)]
 
 
@@ -250,7 +250,7 @@ def test_postgresql_is_measured_like_any_other(postgres: str, tmp_path: Path) ->
     url = f"{postgres}?table=bicycles"
     indexing = measure_indexing(str(file), DOCUMENTS, engine=url)
     assert indexing.index_bytes and indexing.version and "s3cret" not in indexing.engine
-    found = bench({"pg": engine_subject("", url)}, QUERIES, QUICK, indexing=indexing)
+    found = run_bench({"pg": engine_subject("", url)}, QUERIES, QUICK, indexing=indexing)
     (one,) = found.systems
     assert (one.kind, one.errors, one.cold_means) == ("postgresql", 0, CONNECTED) and one.index_bytes
     assert len(found.latencies) == 6 and found.throughputs[1].searches > 0
@@ -295,5 +295,5 @@ def test_figures_of_indexing_alone_and_of_a_file_alone() -> None:
     assert found.ratios[0].system == "a" and [one.kind for one in found.systems] == ["file"] * 2
     with pytest.raises(CranfieldError, match="no latencies of 'x'"):
         of_latencies([Latency("1", "a", 1, 2.0)], "x")
-    both = bench({"a": lambda: str.upper}, QUERIES, Load(1, 0, (), cold=0), indexing=indexing)
+    both = run_bench({"a": lambda: str.upper}, QUERIES, Load(1, 0, (), cold=0), indexing=indexing)
     assert both.indexings == (indexing,) and both.machine["engines"] == {"sqlite": "3.40"}

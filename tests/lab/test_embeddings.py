@@ -286,7 +286,7 @@ def test_vectors_are_never_beside_the_ids_of_others(tmp_path: Path, monkeypatch:
                 return files.open_output(file)
 
             with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
-                patched.setattr(embeddings, "writing", writing)
+                patched.setattr(embeddings, "open_output", writing)
                 embed_documents(TEXTS[::-1], str(path), endpoint(host))
             assert not path.exists()
             server.asked = []

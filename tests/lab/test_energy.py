@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cranfield.errors import CranfieldError, MissingExtra
-from cranfield.lab.bench import Load, bench
+from cranfield.lab.bench import Load, run_bench
 from cranfield.lab.energy import Energy, Joules, Use, metered
 
 QUICK = Load(repetitions=1, warm_up=0, clients=(), seconds=0.05, cold=0, energy=True)
@@ -91,7 +91,7 @@ def test_energy_a_search_is_told_beyond_what_the_machine_takes_by_itself() -> No
 
 def test_a_bench_measures_idle_first_and_then_each_system(fake: Any) -> None:
     fake({"cpu": b"1"}, {"cpu": b"3"}, {"cpu": b"5"})
-    found = bench({"a": lambda: str.upper, "b": lambda: str.lower}, {"1": "x"}, QUICK)
+    found = run_bench({"a": lambda: str.upper, "b": lambda: str.lower}, {"1": "x"}, QUICK)
     assert found.energy is not None and found.energy.idle.joules.cpu == 1
     assert [(use.system, use.joules.cpu) for use in found.energy.systems] == [("a", 3), ("b", 5)]
     assert all(use.searches > 0 for use in found.energy.systems)
@@ -99,7 +99,7 @@ def test_a_bench_measures_idle_first_and_then_each_system(fake: Any) -> None:
 
 def test_the_real_tracker_gives_figures_or_none() -> None:
     pytest.importorskip("tirex_tracker", reason="the extra 'energy' is not installed")
-    found = bench({"a": lambda: str.upper}, {"1": "x"}, QUICK)
+    found = run_bench({"a": lambda: str.upper}, {"1": "x"}, QUICK)
     assert found.energy is not None
     for use in (found.energy.idle, *found.energy.systems):
         assert use.joules.total is None or use.joules.total > 0

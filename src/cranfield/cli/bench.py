@@ -26,7 +26,6 @@ from cranfield.lab import (
     Options,
     Subject,
     VectorFiles,
-    bench,
     given_options,
     library,
     measure_indexing,
@@ -35,6 +34,7 @@ from cranfield.lab import (
     open_collection,
     queries_of,
     read_latencies,
+    run_bench,
     subjects_named,
     topics_from,
     with_index,
@@ -180,7 +180,7 @@ def _measure(
         return of_indexing(indexings)
     if not places or not subjects:
         raise InputError("expected INDEX and TOPICS, TOPICS and --system URL, --collection, or --latencies FILE.")
-    return bench(subjects, _read_queries(places, fields), settings, baseline, indexings, show_progress)
+    return run_bench(subjects, _read_queries(places, fields), settings, baseline, indexings, show_progress)
 
 
 def _find_subjects(

@@ -21,10 +21,10 @@ from cranfield.lab import (
     Searcher,
     Subject,
     VectorFiles,
-    bench,
     embedded_subject,
     engine_subject,
     measure_indexing,
+    run_bench,
     system_named,
     write_latencies,
 )
@@ -43,7 +43,7 @@ def make_efficiency(task: Mapping[str, Any], into: Path) -> list[str]:
         queries = {query: query for query in next(iter(texts.values()))}
         load = Load(clients=tuple(settings["clients"]), seed=settings["seed"], **settings["load"])
         indexing = None if settings["index"] is None else _indexing(settings["index"])
-        found = bench(subjects, queries, load, settings["baseline"], indexing)
+        found = run_bench(subjects, queries, load, settings["baseline"], indexing)
     content = {**json.loads(efficiency.as_json(found)), "unmeasured": settings["unmeasured"]}
     with open_output(into / "efficiency.json") as out:
         out.write(json.dumps(content, indent=2, ensure_ascii=False).encode() + b"\n")

@@ -1,6 +1,6 @@
 """A laboratory: collections, indexes, retrieval models, feedback, engines, tuning, and what systems cost."""
 
-from cranfield.lab.bench import Account, Bench, Load, bench, measure_indexing, of_indexing, of_latencies
+from cranfield.lab.bench import Account, Bench, Load, measure_indexing, of_indexing, of_latencies, run_bench
 from cranfield.lab.collections import Collection, collections_in, is_named, open_collection, qrels_from, topics_from
 from cranfield.lab.collections.base import address_of
 from cranfield.lab.collections.catalogue import KNOWN, Counts, Known, count
@@ -97,7 +97,7 @@ __all__ = [
     "address_of",
     "as_record",
     "as_run",
-    "bench",
+    "run_bench",
     "built",
     "chosen_run",
     "collections_in",

@@ -111,7 +111,7 @@ class Bench(Record, eq=False):
         return tuple(one for one in self.systems if one.system not in answered)
 
 
-def bench(
+def run_bench(
     start: Mapping[str, Starter | Subject],
     queries: Mapping[str, str],
     load: Load | None = None,
@@ -124,7 +124,7 @@ def bench(
     First each is started anew several times (cold), then kept: one query at a time, at a rate, by several clients.
     A search that fails is counted, with the reason; a system that never answers is asked no more.
 
-    >>> found = bench({"echo": lambda: str.upper}, {"1": "cats"}, Load(clients=(), cold=2))
+    >>> found = run_bench({"echo": lambda: str.upper}, {"1": "cats"}, Load(clients=(), cold=2))
     >>> len(found.latencies), found.systems[0].kind, found.systems[0].errors
     (5, 'function', 0)
     """
