@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from functools import cached_property, partial
 from inspect import signature
 from typing import Any, Literal, get_args
@@ -20,7 +19,7 @@ from cranfield.data import Bools, Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import Interval
 from cranfield.stats.paired_scores import PairedScores, Values, is_constant, pair_scores, win_tie_loss
-from cranfield.stats.resampling import Alternative, Draws, Flips, Means, Studentised, require_draws, sided
+from cranfield.stats.resampling import Alternative, Flips, Means, Studentised, require_draws, sided
 
 Zeros = Literal["drop", "pratt", "split"]
 EXACT_RANKS = 20  # up to this many nonzero differences, Wilcoxon's distribution is exact
@@ -48,11 +47,6 @@ class PairedTest(Record):
     level: float
     note: str
     details: Mapping[str, Any]
-    find_interval: Callable[[float], Interval | None] = field(repr=False, compare=False)
-
-    def confidence_interval(self, level: float | None = None) -> Interval | None:
-        """The interval of the mean difference, at this or another level; None where the method has none."""
-        return self.find_interval(self.level if level is None else _check_level(level))
 
 
 class BayesianPaired(Record):
@@ -95,7 +89,7 @@ def t_test(
         inputs,
         statistic=t,
         pvalue=_tail(t, alternative, partial(stdtr, df)),
-        find_interval=partial(_t_interval, pairs.mean, error, df, alternative),
+        interval=_t_interval(pairs.mean, error, df, alternative, level),
         details={"df": df, "standard_error": error},
     )
 
@@ -119,15 +113,13 @@ def permutation_test(
     """
     inputs = _TestInput(pair_scores(a, b), alternative, level, mu)
     require_draws(resamples, seed)
-    draw = partial(Flips, inputs.pairs, mu, resamples, seed)
-    flips = draw()
+    flips = Flips(inputs.pairs, mu, resamples, seed)
     return _result(
         "permutation",
         inputs,
         statistic=inputs.pairs.mean,
         pvalue=flips.pvalue(alternative),
         interval=flips.interval(level, alternative),
-        find_interval=partial(_redraw_interval, draw, alternative),
         details={"exact": flips.exact, "resamples": flips.number} | ({} if flips.exact else {"seed": seed}),
     )
 
@@ -158,15 +150,13 @@ def bootstrap_test(
     require_draws(resamples, seed)
     if is_constant(inputs.beyond):
         return _without_variance(name, inputs)
-    draw = partial(Means if kind == "shift" else Studentised, inputs.pairs, mu, resamples, seed)
-    drawn = draw()
+    drawn = (Means if kind == "shift" else Studentised)(inputs.pairs, mu, resamples, seed)
     return _result(
         name,
         inputs,
         statistic=inputs.pairs.mean if kind == "shift" else drawn.sign * drawn.observed,
         pvalue=drawn.pvalue(alternative),
         interval=drawn.interval(level, alternative),
-        find_interval=partial(_redraw_interval, draw, alternative),
         details={"resamples": resamples, "seed": seed},
     )
 
@@ -203,7 +193,6 @@ def wilcoxon(
         inputs,
         statistic=min(ranks.plus, ranks.minus) if alternative == "two-sided" else ranks.plus,
         pvalue=ranks.exact_pvalue(alternative) if exact else ranks.normal_pvalue(alternative, correction),
-        find_interval=_no_interval,
         details={"exact": exact, "zeros": zeros, "zero_differences": dropped, "plus": ranks.plus, "minus": ranks.minus},
     )
     if not 0 < dropped < inputs.pairs.n:
@@ -228,7 +217,6 @@ def sign_test(a: Values, b: Values, alternative: Alternative = "two-sided", tole
         inputs,
         statistic=float(won),
         pvalue=_binomial_tail(won, won + lost, alternative),
-        find_interval=_no_interval,
         details={"wins": won, "ties": tied, "losses": lost, "tolerance": tolerance},
     )
     if not 0 < tied < inputs.pairs.n:
@@ -376,16 +364,14 @@ def _result(
     statistic: float,
     pvalue: float,
     details: dict[str, Any],
-    find_interval: Callable[[float], Interval | None],
     interval: Interval | None = None,
 ) -> PairedTest:
     """The result of a test, with the cases all tests share: identical systems, one topic, topics left out."""
     pairs, note = inputs.pairs, PAIRED_TESTS[name].note
     if pairs.identical:
-        note, find_interval = IDENTICAL, partial(_point_interval, 0.0)
+        note, interval = IDENTICAL, Interval(0.0, 0.0, inputs.level)
     elif pairs.n == 1:
         note = f"{_ONE_TOPIC} {note}"
-    found = find_interval(inputs.level) if interval is None or pairs.identical else interval
     return PairedTest(
         method=PAIRED_TESTS[name].title,
         statistic=statistic,
@@ -393,12 +379,11 @@ def _result(
         alternative=inputs.alternative,
         n=pairs.n,
         estimate=pairs.mean,
-        low=None if found is None else found.low,
-        high=None if found is None else found.high,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
         level=inputs.level,
         note=note,
         details=details | ({"mu": inputs.mu} if inputs.mu else {}) | pairs.left_out,
-        find_interval=find_interval,
     )
 
 
@@ -411,7 +396,7 @@ def _without_variance(name: str, inputs: _TestInput) -> PairedTest:
         inputs,
         statistic=statistic if name != "bootstrap" else inputs.pairs.mean,
         pvalue=_tail(float(np.sign(beyond)), inputs.alternative, lambda side: 0.5**n if side < 0 else 1.0),
-        find_interval=partial(_constant_interval, inputs),
+        interval=_constant_interval(inputs),
         details={"variance": 0.0},
     )
     return tested if n == 1 or inputs.pairs.identical else replace(tested, note=f"{_CONSTANT} {tested.note}")
@@ -431,26 +416,13 @@ def _t_interval(mean: float, error: float, df: int, alternative: Alternative, le
     return sided(mean - half, mean + half, alternative, level)
 
 
-def _constant_interval(inputs: _TestInput, level: float) -> Interval | None:
+def _constant_interval(inputs: _TestInput) -> Interval | None:
     """The only difference, if sign flips could reject all others."""
     sides = 2 if inputs.alternative == "two-sided" else 1
-    if sides * 0.5**inputs.pairs.n > 1 - level:
+    if sides * 0.5**inputs.pairs.n > 1 - inputs.level:
         return None
     mean = inputs.pairs.mean
-    return sided(mean, mean, inputs.alternative, level)
-
-
-def _redraw_interval(draw: Callable[[], Draws], alternative: Alternative, level: float) -> Interval | None:
-    """An interval at another level: draws are repeated from their seed to save memory."""
-    return draw().interval(level, alternative)
-
-
-def _point_interval(value: float, level: float) -> Interval:
-    return Interval(value, value, level)
-
-
-def _no_interval(level: float) -> None:
-    return None
+    return sided(mean, mean, inputs.alternative, inputs.level)
 
 
 class _SignedRanks(Record):
