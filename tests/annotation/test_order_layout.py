@@ -77,6 +77,7 @@ def acts(log: JudgmentLog, seed: int) -> list[object]:
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_bit_by_bit_is_as_if_all_had_been_there_at_once(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

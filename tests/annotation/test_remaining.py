@@ -155,6 +155,7 @@ def test_no_hours_are_left_where_nobody_can_judge_what_is(log: JudgmentLog) -> N
     assert compute_progress(log).wanted == 1 and compute_progress(log).hours_left == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_left_is_what_the_places_tell_once_all_are_made(tmp_path: Path, seed: int) -> None:
     # models among the assessors, topics given and taken, seats and numbers of judgments changed in the middle

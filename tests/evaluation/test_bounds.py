@@ -112,6 +112,7 @@ def test_bounds_of_every_measure_are_those_of_every_completion(seed, ties):
     assert wrong(MEASURES, random_case(seed, tied=ties != "trec"), ties) == []
 
 
+@pytest.mark.slow
 @examples(20)
 @given(seed=st.integers(0, 10**6), ties=st.sampled_from(TIE_RULES))
 def test_bounds_are_those_of_every_completion_of_many_rankings(seed, ties):
@@ -520,12 +521,14 @@ def wrong_as(tool: str, case: Case) -> list[str]:
     return mistaken
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_bounds_as_a_tool_are_those_of_the_tool_with_every_completion(tool):
     for seed in range(8):
         assert wrong_as(tool, tool_case(seed)) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_bounds_as_a_tool_enclose_those_of_every_completion_where_there_are_too_many_cases(tool, monkeypatch):
     few_candidates(monkeypatch)

@@ -204,6 +204,7 @@ print(engine.search({"1": "number5 oil3", "2": "lamp oil7"}).to_dict())
 """
 
 
+@pytest.mark.slow
 @pytest.mark.soak("crashes")
 @pytest.mark.parametrize("name", ["tantivy", "sqlite"])
 def test_a_process_that_is_killed_leaves_what_the_next_goes_on_from(name: str, tmp_path: Path) -> None:
@@ -277,6 +278,7 @@ def megabytes(kind: str, n: int, folder: Path) -> int:
     return cost_of(call).memory // 1_000_000
 
 
+@pytest.mark.slow
 @pytest.mark.soak("lab")
 def test_a_million_short_documents_go_through_tantivy_in_bounded_memory(tmp_path: Path) -> None:
     pytest.importorskip("tantivy")

@@ -255,7 +255,7 @@ IN_OTHER_NAMES = {
     **{f"RprecMult@{x / 10}": f"Rprec_mult_{x / 10:.2f}" for x in range(2, 21, 2)},
 }
 DOCS = ["d1", "d10", "d2", "D1", "d", "é", "z", "0", "-", "~", "long-one", "x"]
-THOROUGH = examples(150)
+THOROUGH = examples(50)
 
 
 @st.composite

@@ -112,6 +112,7 @@ def test_the_interval_of_d_z_leaves_equal_tails_to_the_noncentral_t(d_z, n, leve
     assert stats.nct.cdf(t, n - 1, high * root_n) == pytest.approx((1 - level) / 2, abs=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d_z, n", [(1e-3, 10**5), (5.0, 10**5), (1e4, 50), (1e6, 3), (40.0, 2)])
 def test_the_interval_of_d_z_has_answers_far_out(d_z, n):
     low, high = d_z_interval(d_z, n)

@@ -190,6 +190,7 @@ def judges_at(server: Server, log: str) -> list[Judge]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.soak("crashes")
 @pytest.mark.parametrize("database", DATABASES)
 def test_a_server_killed_under_load_loses_nothing_and_doubles_nothing(

@@ -238,6 +238,7 @@ def token_of(client: Any) -> str:
     return answer.json()["csrf"] if answer.status_code == 200 else token_in(client.get("/sign-in").text)
 
 
+@pytest.mark.slow
 @pytest.mark.soak("pages")
 def test_nothing_that_is_sent_is_a_mistake_of_ours(bench: Any, description: Any) -> None:
     schemathesis = pytest.importorskip("schemathesis")

@@ -625,6 +625,7 @@ def test_a_level_with_two_gains_has_the_first_after_sorting(version: str, here: 
     assert printed(f"--as {version} -m ndcg.1=9,1=2") == {"ndcg_1=9,1=2": f"{expected:.4f}"}
 
 
+@pytest.mark.slow
 @both_versions
 @pytest.mark.parametrize("strict", ["", "--strict "])
 def test_a_grade_in_the_millions_takes_no_longer(strict: str, version: str, here: Path) -> None:

@@ -237,6 +237,7 @@ def test_no_combination_of_parameters_is_a_mistake_of_ours(
     assert answer.status_code in (200, 400, 404), answer.text
 
 
+@pytest.mark.slow
 @pytest.mark.soak("pages")
 def test_schemathesis_finds_no_mistake_in_the_description(client: Any) -> None:
     schemathesis = pytest.importorskip("schemathesis")
