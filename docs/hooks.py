@@ -27,17 +27,17 @@ from cranfield.io.runs_qrels import QRELS_WRITERS, RUN_WRITERS, read_qrels, read
 from cranfield.io.topics_documents import DOCUMENT_FORMATS, TOPIC_FORMATS
 from cranfield.measures import Measure, all_measures
 from cranfield.reporting.catalogue import (
-    aggregate_of,
-    default_of,
+    collect_trec_names,
+    describe_aggregate,
+    describe_default,
     describe_direction,
-    families,
-    parameters_of,
-    range_of,
-    trec_names,
-    usual,
-    weights_in_words,
+    describe_range,
+    describe_weights,
+    group_by_family,
+    make_default_measure,
+    sort_parameters,
 )
-from cranfield.reporting.mathml import mathml
+from cranfield.reporting.mathml import convert_latex
 
 MEASURES = "measures/index.md"
 TAB = "\ue009"  # stands for a tab while Markdown, which would make spaces of it, is at work
@@ -95,7 +95,7 @@ def set_aside(markdown: str) -> tuple[str, list[str]]:
     def placeholder(match: re.Match[str]) -> str:
         if match["code"]:
             return match[0]
-        formulas.append(mathml(match["block"] or match["inline"], is_block=match["block"] is not None))
+        formulas.append(convert_latex(match["block"] or match["inline"], is_block=match["block"] is not None))
         return _placeholder(len(formulas) - 1)
 
     return _CODE_OR_FORMULA.sub(placeholder, markdown), formulas
@@ -142,9 +142,14 @@ def measures_page() -> str:
         "What the names may look like is said in [Naming measures](../notation.md). "
         "The formulas and the words on each page are those of the code that computes the measure.",
     ]
-    for family, kinds in families().items():
+    for family, kinds in group_by_family().items():
         rows = [
-            (f"[{kind.name}]({kind.name}.md)", kind.title, range_of(usual(kind)), describe_direction(usual(kind)))
+            (
+                f"[{kind.name}]({kind.name}.md)",
+                kind.title,
+                describe_range(make_default_measure(kind)),
+                describe_direction(make_default_measure(kind)),
+            )
             for kind in kinds
         ]
         parts += [f"## {family}", _table(("Measure", "Title", "Values", "Better"), rows)]
@@ -170,17 +175,17 @@ def measure_page(kind: type[Measure]) -> str:
 
 def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
     yield "User", html.escape(kind.user)
-    yield "Weight of ranks", html.escape(weights_in_words(usual(kind)))
+    yield "Weight of ranks", html.escape(describe_weights(make_default_measure(kind)))
     yield "Ignores", html.escape(kind.ignores)
     yield "Name", f"`{kind.name}`"
     if kind.aliases:
         yield "Also called", _codes(kind.aliases)
-    if names := trec_names().get(kind):
+    if names := collect_trec_names().get(kind):
         yield "In trec_eval", _codes(names)
-    yield "Values", range_of(usual(kind))
-    yield "Better", describe_direction(usual(kind))
+    yield "Values", describe_range(make_default_measure(kind))
+    yield "Better", describe_direction(make_default_measure(kind))
     yield "If nothing relevant is found", kind.nothing_found
-    yield "Over all queries", aggregate_of(kind)
+    yield "Over all queries", describe_aggregate(kind)
     if kind.tasks:
         yield "Tasks", ", ".join(kind.tasks)
     if kind.reference:
@@ -190,11 +195,16 @@ def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
 
 def _parameters(kind: type[Measure]) -> str:
     rows = []
-    for name in parameters_of(kind):
+    for name in sort_parameters(kind):
         parameter = kind.parameters[name]
         how = f"`@` or `{name}`" if name == kind.at else f"`{name}`"
         rows.append(
-            (how, html.escape(default_of(kind, name)), html.escape(parameter.range()), html.escape(parameter.help))
+            (
+                how,
+                html.escape(describe_default(kind, name)),
+                html.escape(parameter.range()),
+                html.escape(parameter.help),
+            )
         )
     return _table(("Name", "Default", "May be", "What it is"), rows) if rows else "None."
 
@@ -214,7 +224,7 @@ def example_names(kind: type[Measure]) -> list[str]:
     """The plainest name of a measure, and a few with parameters."""
     plain = kind.plain()
     names = [plain]
-    for name in parameters_of(kind):
+    for name in sort_parameters(kind):
         if name not in ("repeats", "judged_only", *kind.required, *kind.example) and len(names) < 4:
             value = next((v for v in kind.parameters[name].example_values() if v != getattr(plain, name)), None)
             names += [] if value is None else [replace(plain, **{name: value})]

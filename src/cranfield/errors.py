@@ -1,49 +1,49 @@
-"""Everything that can go wrong, as one tree.
+"""The exceptions, as one tree.
 
 CranfieldError
-├── InputError          a file or an object we were given cannot be used (names file and line)
-│   ├── DuplicateError  the same document twice where once was expected
-│   └── FormatError     the format of a file cannot be told, or is not the one asked for
-├── MeasureError        a measure's name or a parameter is wrong
-├── EvaluationError     qrels and run are fine by themselves but cannot be evaluated together
+├── InputError          a file or an object cannot be used (names file and line)
+│   ├── DuplicateError  a document occurs twice where it may occur once
+│   └── FormatError     the format of a file cannot be detected, or is not the requested one
+├── MeasureError        the name or a parameter of a measure is invalid
+├── EvaluationError     qrels and run are valid but cannot be evaluated together
 └── MissingExtra        an optional dependency is not installed
 
-Where only one part can raise it, an error lives there: PreferenceConflict (measures.prefs), EngineError and, below it,
-SearchFailed with what was found (lab.engines), ServerError (lab.http), Busy (experiment.stamps).
+Errors that only one package raises are defined there: PreferenceConflict (measures), EngineError, SearchFailed and
+ServerError (lab), Busy (experiment).
 """
 
 
 class CranfieldError(Exception):
-    """Base of all errors that a user can cause and can mend."""
+    """Base class of all errors that a user can cause and fix."""
 
 
 class InputError(CranfieldError):
-    """A file or an object we were given cannot be used."""
+    """A file or an object cannot be used."""
 
     def __init__(self, message: str, file: str | None = None, line: int | None = None) -> None:
         self.message = message
         self.file = file
         self.line = line
-        super().__init__(f"{place(file, line)}{message}")
+        super().__init__(f"{format_location(file, line)}{message}")
 
     def __reduce__(self) -> tuple[type, tuple[object, ...]]:
         return type(self), (self.message, self.file, self.line)
 
 
 class DuplicateError(InputError):
-    """The same document twice where once was expected."""
+    """A document occurs twice where it may occur once."""
 
 
 class FormatError(InputError):
-    """The format of a file cannot be told, or is not the one asked for."""
+    """The format of a file cannot be detected, or is not the requested one."""
 
 
 class MeasureError(CranfieldError):
-    """A measure's name or a parameter is wrong."""
+    """The name or a parameter of a measure is invalid."""
 
 
 class EvaluationError(CranfieldError):
-    """Qrels and run are fine by themselves but cannot be evaluated together."""
+    """Qrels and run are valid but cannot be evaluated together."""
 
 
 class MissingExtra(CranfieldError):
@@ -53,10 +53,10 @@ class MissingExtra(CranfieldError):
         super().__init__(f"{what} needs an extra: pip install 'cranfield[{extra}]'")
 
 
-def place(file: str | None, line: int | None) -> str:
-    """Where something was found, as the opening of a message.
+def format_location(file: str | None, line: int | None) -> str:
+    """The location of a problem, as the start of a message.
 
-    >>> place("bm25.run", 812)
+    >>> format_location("bm25.run", 812)
     'bm25.run, line 812: '
     """
     if file is None:

@@ -23,7 +23,7 @@ from cranfield.annotation.export import count_events
 from cranfield.data.collection import Qrels
 from cranfield.errors import InputError
 from cranfield.io import read_qrels, write_qrels
-from cranfield.reporting.judging import exported_text
+from cranfield.reporting.annotation import describe_export
 from tests.annotation.conftest import judge_all, with_pairs
 
 GRADES: dict[str, dict[str, float | None]] = {
@@ -207,9 +207,9 @@ def test_of_a_sample_only_what_was_judged_is_counted_as_judged(tmp_path: Path) -
         session.save("judge", "1", 1, 2)
         exported = export_qrels(log, sample=form)
         assert (len(exported.qrels), exported.judgments) == (3, 1)
-        assert exported_text(exported, log.settings.scale).splitlines()[:2] == [
+        assert describe_export(exported, log.settings.scale).splitlines()[:2] == [
             "1 judgment of 1 topic by 1 assessor: 1 × 2.",
-            "2 documents without a grade among them, as -1.",
+            "These include 2 documents without a grade, as -1.",
         ]
         every = export_qrels(log, unjudged=True)
         assert (len(every.qrels), every.judgments) == (2, 1)

@@ -17,7 +17,7 @@ from cranfield.annotation import (
     list_assignments,
     measure_agreement,
 )
-from cranfield.reporting.judging import status_json, status_text
+from cranfield.reporting.annotation import status_as_json, status_as_text
 from tests.annotation.conftest import with_pairs
 
 
@@ -122,11 +122,11 @@ def test_the_terminal_tells_pace_by_topic_and_by_assessor_on_a_topic(log: Judgme
     with_pairs(log, 2, 6)
     timed(log, "ada", "1", 30, 30, 30, 30, 36)
     timed(log, "bob", "2", 36)
-    text = status_text(log, width=200)
+    text = status_as_text(log, width=200)
     assert re.search(r"^Topic +Pairs .* Left +Seconds +Hours left$", text, re.MULTILINE)
     assert re.search(r"^1 +6 .* 1 +30\.0 +0\.0$", text, re.MULTILINE)
     assert re.search(r"^2 +bob +1 +0 +0 +5 +36\.0 \(1\) +0\.1$", text, re.MULTILINE)  # rough: one was timed
-    found = json.loads(status_json(log))
+    found = json.loads(status_as_json(log))
     assert [one["seconds"] for one in found["topics"]] == [30.0, 36.0]
     assert [(one["assessor"], one["query"], one["timed"]) for one in found["work"]] == [
         ("ada", "1", 5),

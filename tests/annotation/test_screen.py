@@ -343,7 +343,7 @@ def test_who_quits_is_told_of_the_end_only(terminal: Terminal) -> None:
     os.write(terminal.fd, b"q")
     assert terminal.ended() == 0
     end = plain(terminal.read[terminal.read.rindex(b"\x1b[?1049l") :])
-    assert end.strip() == "0 documents judged; 'cranfield judgments export pool.judgments.db' writes qrels."
+    assert end.strip() == "0 documents judged; to write qrels: cranfield judgments export pool.judgments.db"
 
 
 def test_who_comes_when_everything_is_judged_is_told_so(folder: Path) -> None:

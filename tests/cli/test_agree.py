@@ -24,7 +24,7 @@ def judged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_answer_comes_first(cranfield: Cranfield, judged: Path) -> None:
     done = cranfield("agree", "anna.qrels", "ben.qrels")
     assert done.code == 0 and done.err == ""
-    assert done.out.startswith("anna and ben give the same grade to 50 % of the 4 pairs that both judged (2 topics)")
+    assert done.out.startswith("anna and ben agree on 50 % of the 4 pairs that both judged (2 topics)")
     for title in ("Cohen's κ, quadratic", "Fleiss' κ", "Krippendorff's α, ordinal", "Gwet's AC2, linear", "By topic"):
         assert title in done.out
     assert all(len(line) <= 100 for line in done.out.splitlines())

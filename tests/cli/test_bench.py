@@ -39,7 +39,7 @@ def test_latency_throughput_and_indexing_are_told_with_the_machine(
     for part in (
         "latency in ms, one query at a time",
         "latency in ms at 100 queries a second",
-        "latency in ms, cold: from a start to the first answer",
+        "latency in ms, cold: from a start to the first result",
         "queries a second",
         "indexing 223 documents",
         "documents/s",
@@ -47,7 +47,7 @@ def test_latency_throughput_and_indexing_are_told_with_the_machine(
         "index/text",
         "lm takes ",
         "index opened anew",  # the files of one may be gone from memory, those of the other not
-        "For max there is a lower limit only",
+        "max has only a lower limit",
         " core",
         "Python 3.",
     ):
@@ -116,9 +116,9 @@ def test_failures_of_a_server_are_told_and_everything_else_is_kept(
         ours = f"ours=http-get:http://{host}/s?q={{query}}"
         found = cranfield("bench", index, topics, *QUICK, "--system", "bm25", "--system", ours)
     assert found.code == 0
-    assert " searches failed; they are in no latency. The first: http://127.0.0.1:" in found.out
+    assert " searches failed and have no latency. The first error: http://127.0.0.1:" in found.out
     assert "answered 500 Internal Server Error: no shard" in found.out
-    assert "Left out, answered by one only: '2'." in found.out
+    assert "Left out, answered by only one: '2'." in found.out
 
 
 def test_a_server_that_never_answers_ends_with_2_after_the_figures_of_the_others(

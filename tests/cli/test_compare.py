@@ -105,7 +105,7 @@ def test_the_seed_decides_what_is_drawn(cranfield: Cranfield) -> None:
 
 def test_full_shows_everything(cranfield: Cranfield) -> None:
     short, full = (cranfield("compare", "qrels.txt", *RUNS, *extra).out for extra in ((), ("--full",)))
-    assert "more with --full" in short and "more with --full" not in full
+    assert "more sentences with --full" in short and "more sentences with --full" not in full
     assert "in R@100 (randomised" in full
 
 

@@ -13,8 +13,8 @@ def test_values_reasons_and_queries_are_shown(cranfield, small):
     )
     assert done.code == 0
     assert "nDCG(gain='exp')@2" in done.out and "the gain of a grade is 2^grade − 1 (1 query)" in done.out
-    assert "Some tool differs on 1 of 2 queries." in done.out
-    assert "Without such a measure: ndeval." in done.out
+    assert "Tools differ on 1 of 2 queries." in done.out
+    assert "Tools without this measure: ndeval." in done.out
 
 
 def test_json_has_every_tool_and_every_query(cranfield, small):

@@ -35,7 +35,7 @@ def test_judging_goes_on_where_it_stopped(judge: Judge) -> None:
     first = judge("2", "q", more=("--assessor", "ada"))
     assert first.code == 0 and "Topic 1 (topic 1 of 2): puncture repair" in first.out
     assert "Document 2 of 3, 2 left" in first.out
-    assert first.err == "1 document judged; 'cranfield judgments export pool.judgments.db' writes qrels.\n"
+    assert first.err == "1 document judged; to write qrels: cranfield judgments export pool.judgments.db\n"
     second = judge(*"0000", more=("--assessor", "ada"))
     assert "Document 2 of 3, 2 left" in second.out and "Everything is judged." in second.out
     assert judge(more=("--assessor", "ada")).out == "Everything is judged.\n"

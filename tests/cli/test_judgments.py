@@ -56,7 +56,7 @@ def test_the_history_goes_out_and_in_and_twice_is_once(judged: Path, cranfield: 
     for name in ("history.jsonl", "history.csv"):
         assert "4 events of log.db." in cranfield("judgments", "export", "log.db", "-o", name).err
     first = cranfield("judgments", "import", "other.db", "history.jsonl")
-    assert first.err == "history.jsonl: 4 events by 'ada', 'bob', 4 of them new; 2 pairs not in a pool before.\n"
+    assert first.err == "history.jsonl: 4 events by 'ada', 'bob', 4 of them new; 2 pairs new to the pool.\n"
     again = cranfield("judgments", "import", "other.db", "history.jsonl", "history.csv")
     assert again.err.count("0 of them new.") == 2
     out = [cranfield("judgments", "export", log, "--quiet").out for log in ("log.db", "other.db")]
@@ -67,7 +67,10 @@ def test_qrels_come_in_as_one_assessors(judged: Path, cranfield: Cranfield) -> N
     Path("nist.qrels").write_text("1 0 a 3\n1 0 c 1\n1 0 z -1\n")
     assert "qrels do not say who judged" in cranfield("judgments", "import", "log.db", "nist.qrels").err
     done = cranfield("judgments", "import", "log.db", "nist.qrels", "--assessor", "nist", "--model")
-    assert "2 judgments by 'nist', 2 of them new. 1 row below 0, which is no judgment, left out." in done.err
+    assert (
+        "2 judgments by 'nist', 2 of them new. Left out 1 row with a grade below 0, which is not a judgment."
+        in done.err
+    )
     assert "by a model left out ('nist')" in cranfield("judgments", "export", "log.db").err
     assert "1 0 c 1" in cranfield("judgments", "export", "log.db", "--with-models", "--rule", "max").out
 
@@ -88,7 +91,7 @@ def test_a_sampled_pool_gives_five_columns(judged: Path, cranfield: Cranfield) -
 
 def test_status_says_how_far_it_is(judged: Path, cranfield: Cranfield) -> None:
     text = cranfield("judgments", "status", "log.db").out
-    assert "log.db: 2 of 3 pairs judged (67%), 2 with all the judgments they are to get, 1 topic." in text
+    assert "log.db: 2 of 3 pairs judged (67%), 2 complete, 1 topic." in text
     assert "1 pair to adjudicate: grades 1 or more apart." in text
     assert "Agreement on 2 pairs judged by several: Same grade 0.500" in text
     data = json.loads(cranfield("judgments", "status", "log.db", "--format", "json").out)
@@ -150,7 +153,7 @@ def test_a_history_with_decisions_is_taken_up_only_if_told_so(judged: Path, cran
 def test_gold_that_is_to_be_judged_anyway_is_told(judged: Path, cranfield: Cranfield) -> None:
     Path("gold.qrels").write_text("1 0 a 2\n1 0 z 0\n")
     done = cranfield("judgments", "plan", "log.db", "--gold", "gold.qrels")
-    assert "Note: 1 gold pair in the pool as well, judged and exported like any other: 'a of topic 1'." in done.err
+    assert "Note: 1 gold pair also in the pool, so judged and exported like any other: 'a of topic 1'." in done.err
     assert "1 0 a 2\n" in cranfield("judgments", "export", "log.db", "--quiet").out
 
 
@@ -159,6 +162,6 @@ def test_gold_that_a_pool_asks_for_later_is_told(tmp_path: Path, cranfield: Cran
         log.add_gold({"1": {"g": 2, "h": 1}})
         log.add_pairs({"1": ["g", "a"]})
     place = str(tmp_path / "log.db")
-    told = "1 gold pair in the pool by now, judged and exported like any other: 'g of topic 1'."
+    told = "1 gold pair now in the pool, so judged and exported like any other: 'g of topic 1'."
     assert told in " ".join(cranfield("judgments", "status", place).out.split())
     assert json.loads(cranfield("judgments", "status", place, "--format", "json").out)["notes"] == [told]

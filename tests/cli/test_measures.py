@@ -10,7 +10,7 @@ import pytest
 
 from cranfield.measures import REGISTRY, Measure, all_measures, parse_measure
 from cranfield.measures.advice import ADVICE
-from cranfield.reporting.catalogue import formula_of, usual
+from cranfield.reporting.catalogue import choose_formula, make_default_measure
 from tests.cli.conftest import Cranfield
 
 BUILT_IN = [kind for kind in all_measures() if kind.__module__.startswith("cranfield.")]
@@ -29,7 +29,7 @@ def test_every_measure_is_listed_once_below_its_family(cranfield: Cranfield) -> 
 def test_every_measure_is_explained_in_eighty_columns(cranfield: Cranfield, kind: type) -> None:
     out = cranfield("measures", kind.name).out
     assert out.startswith(f"{kind.name}: {kind.title}\n")
-    formula = formula_of(usual(kind))
+    formula = choose_formula(make_default_measure(kind))
     assert formula in out and "Parameters" in out
     # a formula is not broken
     assert [line for line in out.splitlines() if len(line) > 80 and formula not in line] == []

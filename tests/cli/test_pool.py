@@ -46,7 +46,7 @@ def test_a_pool_is_the_union_of_the_first_documents(cranfield: Cranfield, folder
     pool = read_pool(folder / "pool.jsonl")
     assert set(pool) == set().union(*(top(run, 7) for run in runs))
     assert f"pool.jsonl: {len(pool)} documents to judge for 30 topics" in done.out
-    assert "How alike the runs are" in done.out and "tfidf.run  ───" in done.out
+    assert "Similarity of the runs" in done.out and "tfidf.run  ───" in done.out
     provenance = (folder / "pool.provenance.jsonl").read_text().splitlines()
     assert len(provenance) == len(pool) + 1
     told = json.loads(provenance[0])["provenance"]
@@ -82,7 +82,7 @@ def test_complete_lists_just_what_a_new_run_lacks(cranfield: Cranfield, folder: 
     done = cranfield("pool", "--complete", new, "--depth", 30, "--judged", judged, "-o", folder / "missing.jsonl")
     expected = top(new, 30) - judged_pairs(judged)
     assert set(read_pool(folder / "missing.jsonl")) == expected and expected
-    assert "What is missing to judge lm.run (depth 30)." in done.out
+    assert "Documents missing judgments for lm.run (depth 30)." in done.out
     beside = cranfield("pool", folder / "bm25.run", "--complete", new, "--depth", 30, "--judged", judged, "-o", "-")
     assert len(beside.out.splitlines()) == len(expected) + 1 and "have no effect" in beside.err
     alone = cranfield("pool", "--complete", new, "--depth", 2)
@@ -169,7 +169,7 @@ def test_texts_guide_autotar_and_an_index_expansion(cranfield: Cranfield, folder
 
 def test_votes_rank_the_runs_and_say_what_they_are(cranfield: Cranfield, folder: Path, runs: list[Path]) -> None:
     done = cranfield("pool", *runs, "--votes", "--judged", folder / "qrels.txt", "--depth", 20)
-    assert "Without judgments: who is usual, not who is good" in done.out and "Kendall's tau" in done.out
+    assert "Without judgments: agreement with the other runs, not quality" in done.out and "Kendall's tau" in done.out
     told = json.loads(cranfield("pool", *runs, "--votes", "--format", "json").out)["votes"]
     assert told["about"] == "a guess from agreement, without judgments"
     assert {one["name"] for one in told["systems"]} == {run.name for run in runs} and told["tau"] is None

@@ -50,7 +50,7 @@ def test_merge_writes_qrels_and_where_they_come_from(cranfield: Cranfield, judge
 def test_merge_shows_the_first_conflicts_where_no_file_takes_them(cranfield: Cranfield, judged: Path) -> None:
     done = cranfield("qrels", "merge", "anna.qrels", "ben.qrels", "--rule", "max")
     assert done.out == "1 0 a 2\n1 0 b 0\n2 0 a 1\n2 0 c 1\n"
-    assert "First conflicts" in done.err and "All of them: --conflicts FILE." in done.err
+    assert "First conflicts" in done.err and "To list all: --conflicts FILE" in done.err
     assert cranfield("qrels", "merge", "anna.qrels", "ben.qrels", "--quiet").err == ""
 
 
@@ -130,7 +130,7 @@ def test_diff_says_what_changed(cranfield: Cranfield, judged: Path) -> None:
 
 def test_stats_count(cranfield: Cranfield, judged: Path) -> None:
     done = cranfield("qrels", "stats", "anna.qrels", "--topics")
-    assert done.code == 0 and "2 topics with over a third of the judged relevant: '1', '2'." in done.out
+    assert done.code == 0 and "2 topics with over a third of judged documents relevant: '1', '2'." in done.out
     found = json.loads(cranfield("qrels", "stats", "anna.qrels", "--rel", 2, "--format", "json").out)
     assert (found["topics"], found["judged"], found["relevant"]) == (2, 3, 1)
     assert found["topics_without_relevant"] == ["2"] and found["grades"] == {"0": 1, "1": 1, "2": 1}
@@ -171,7 +171,7 @@ def test_a_sample_of_five_columns_is_read_as_such(cranfield: Cranfield, judged: 
 
 def test_clicks_become_qrels_that_every_reader_takes(cranfield: Cranfield, judged: Path) -> None:
     done = cranfield("qrels", "clicks", "log.tsv", "-o", "clicks.qrels")
-    assert done.code == 0 and done.err.startswith("Made of clicks, not judged: 2 judgments of 1 topic")
+    assert done.code == 0 and done.err.startswith("Derived from clicks, not judged: 2 judgments of 1 topic")
     assert "Clicks are not judgments" in done.err
     assert Path("clicks.qrels").read_text() == "1 clicks a 2\n1 clicks b 0\n"
     known = read_provenance("clicks.qrels")

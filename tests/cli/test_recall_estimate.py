@@ -41,7 +41,7 @@ def test_every_method_is_told_with_its_assumption_or_why_it_is_not(cranfield: Cr
     more += ["--depth", 2]
     text = cranfield("recall-estimate", small / "qrels", *runs, *more).out
     told = ("drawn at random", "lower bound", "not estimated, needs new relevant", "known from elsewhere")
-    for part in (*told, "Recall of the runs", "Documents to draw for each topic"):
+    for part in (*told, "Recall of the runs", "Documents to sample for each topic"):
         assert part in text.replace("\n", " ")
     found = json.loads(cranfield("recall-estimate", small / "qrels", *runs, *more, "--format", "json").out)
     assert [method["method"] for method in found["methods"]] == ["sampling", "recapture", "extrapolation", "external"]

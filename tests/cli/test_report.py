@@ -107,8 +107,8 @@ def test_costs_are_put_beside_the_runs_and_nothing_is_dropped_in_silence(cranfie
     result = cranfield("report", small / "qrels", *runs, "--costs", costs, "-o", small / "x.html")
     page = (small / "x.html").read_text()
     assert result.code == 0 and 'id="efficiency"' in page and "Abacus" in page
-    assert "No costs were measured of two.run." in page
-    assert "Measured, but none of the runs by name or tag: three." in page
+    assert "No costs were measured for two.run." in page
+    assert "Measured, but matching no run by name or tag: three." in page
     cranfield("report", small / "qrels", *runs, "-o", small / "x.html")
     assert 'id="efficiency"' not in (small / "x.html").read_text()
 
@@ -116,6 +116,8 @@ def test_costs_are_put_beside_the_runs_and_nothing_is_dropped_in_silence(cranfie
 @drawn
 def test_costs_that_are_none_are_told_before_any_work(cranfield: Cranfield, small: Path) -> None:
     result = cranfield("report", small / "qrels", small / "one.run", "--costs", small / "one.run")
-    assert result.code == 2 and "one.run: this is no JSON: expected what `cranfield bench --format json`" in result.err
+    assert (
+        result.code == 2 and "one.run: not JSON: expected the output of `cranfield bench --format json`" in result.err
+    )
     result = cranfield("report", small / "qrels", small / "one.run", "--costs", small / "none.json")
     assert result.code == 2 and "none.json: there is no such file." in result.err

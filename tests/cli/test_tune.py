@@ -23,7 +23,7 @@ def test_a_grid_is_searched_and_both_scores_are_told(
     files = (index, example / "topics.xml", example / "qrels.txt")
     options = ("--grid", "k1=0.5,1.2", "--grid", "b=0,0.75", "-o", tmp_path / "held-out.run")
     text = cranfield("tune", *files, *options)
-    assert text.code == 0 and "Held out: AP " in text.out and "so optimistic" in text.out
+    assert text.code == 0 and "Held out: AP " in text.out and "therefore optimistic" in text.out
     found = json.loads(cranfield("tune", *files, *options, "--format", "json").out)
     assert len(found["settings"]) == 4 and len(found["folds"]) == 5 and found["optimistic"] >= found["held_out"] - 1e-9
     scores = package.evaluate(package.read_qrels(files[2]), package.read_run(tmp_path / "held-out.run"), ["AP"])

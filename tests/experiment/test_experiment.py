@@ -286,7 +286,7 @@ def test_the_summary_and_the_report_have_the_costs(measured: Path) -> None:
     assert " ms" in lines[2] and "unjudged" in lines[1]
     if find_spec("vl_convert"):
         page = (measured / "report.html").read_text()
-        assert 'id="efficiency"' in page and "No costs were measured of rrf (a fusion of runs), mine (a run" in page
+        assert 'id="efficiency"' in page and "No costs were measured for rrf (a fusion of runs), mine (a run" in page
 
 
 @pytest.mark.slow

@@ -102,9 +102,9 @@ def test_the_comparison_in_words_says_what_is_in_the_table(compared: Comparison)
     text = forms.as_text(compared, 100, styled=False)
     one = compared.difference("fused", "all", "AP")
     more = "more" if one.mean > 0 else "less"
-    assert f"Subsets that are fused find {abs(one.mean):.4f} {more} AP than all at once [" in text
+    assert f"Fusing subsets gives {abs(one.mean):.4f} {more} AP than learning from all at once [" in text
     assert f"better on {one.better} and worse on {one.worse} topics." in text
-    assert "27 topics, 71 documents given; these are taken out of rankings and judgments." in text
+    assert "27 topics, 71 documents used as feedback and removed from rankings and judgments." in text
     assert [line.split()[0] for line in text.splitlines()[2:] if line[:1].isalpha()][:6] == [
         way.name for way in compared.ways
     ]

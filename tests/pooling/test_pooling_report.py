@@ -10,7 +10,7 @@ import pytest
 from cranfield.io import as_qrels
 from cranfield.pooling.overview import build_overview
 from cranfield.pooling.run_similarity import RunSimilarity
-from cranfield.reporting.pooling import as_json, as_text, curves_plot, dendrogram, dendrogram_plot
+from cranfield.reporting.pooling import as_json, as_text, dendrogram, plot_curves, plot_dendrogram
 from tests.pooling.pooled_example import QRELS, RUNS, as_run
 
 
@@ -53,7 +53,7 @@ def test_the_tree_of_many_runs_is_shown_as_well_or_where_to_see_it() -> None:
     text = as_text(many, None, 200, styled=False)
     assert all(f"\nrun{i:<2} ─" in text for i in range(40))
     same = build_overview({f"run{i}": as_run({"1": "xyz"}) for i in range(90)})  # each branch is one column further on
-    assert "The tree of 90 runs is wider than the terminal" in as_text(same, None, 80, styled=False)
+    assert "The dendrogram of 90 runs is wider than the terminal" in as_text(same, None, 80, styled=False)
     assert "--dendrogram FILE" in as_text(same, None, 80, styled=False) and "run7 " in as_text(same, None, 200, False)
 
 
@@ -74,8 +74,8 @@ def test_odd_names_do_no_harm() -> None:
 
 @pytest.mark.parametrize("near", [0.9, 0.5])
 def test_the_picture_of_the_tree_says_what_is_alike(near: float) -> None:
-    plot = dendrogram_plot(alike("abc", [[1, near, 0.2], [near, 1, 0.3], [0.2, 0.3, 1]]))
-    expected = "2 of 3 runs are nearly the same as another" if near >= 0.8 else "No two of 3 runs are nearly the same"
+    plot = plot_dendrogram(alike("abc", [[1, near, 0.2], [near, 1, 0.3], [0.2, 0.3, 1]]))
+    expected = "2 of 3 runs are nearly identical to another" if near >= 0.8 else "No two of 3 runs are nearly identical"
     assert plot.title == expected
     lines = plot.spec["layer"][1]["data"]["values"]
     assert len(lines) == 6 and {line["a"] for line in lines} == ({True, False} if near >= 0.8 else {False})
@@ -83,6 +83,6 @@ def test_the_picture_of_the_tree_says_what_is_alike(near: float) -> None:
 
 def test_the_picture_of_curves_says_who_is_ahead() -> None:
     found = build_overview(RUNS, ["mtf"], replayed=as_qrels(QRELS), with_pool=False)
-    plot = curves_plot(found.curves)
-    assert plot.title.startswith("With half of the judgments ") and "At half: " in plot.alt
+    plot = plot_curves(found.curves)
+    assert plot.title.startswith("With half of the judgments, ") and "At half: " in plot.alt
     assert json.loads(plot.json())["title"]["text"]

@@ -46,7 +46,7 @@ def test_two_assessors_are_compared_on_what_both_judged() -> None:
     assert couple.by_topic["2"]["pairs"] == 1
     assert list(found.topics) == ["1", "2"]
     text, data = texts(found)
-    assert "anna and ben give the same grade to 75 % of the 4 pairs that both judged (2 topics)" in text
+    assert "anna and ben agree on 75 % of the 4 pairs that both judged (2 topics)" in text
     assert data["pairs"][0]["confusion"] == [[1, 0, 0], [0, 2, 0], [0, 1, 0]]
 
 
@@ -66,7 +66,7 @@ def test_several_assessors_have_a_figure_each_two_and_all() -> None:
     assert "kappa" not in found.overall.coefficients and "kappa" in found.assessor_pairs[0].coefficients
     assert (found.overall.pairs, found.overall.full) == (5, 2)
     text, _ = texts(found)
-    assert "over the 2 pairs that all 3 judged" in text
+    assert "use the 2 pairs that all 3 judged" in text
 
 
 def test_a_model_is_one_more_assessor_compared_with_people() -> None:
@@ -165,7 +165,7 @@ def test_opposite_views_flip_significant_pairs() -> None:
     assert ranking.correlation is not None and ranking.correlation.tau == -1
     assert ranking.counts["reversed"] == 3 and ranking.best == ("up", "down")
     text, data = texts(found)
-    assert "3 flipped (0 by anna only, 0 by ben only, 3 reversed)" in " ".join(text.split()) and "Flipped: " in text
+    assert "3 flipped (0 for anna only, 0 for ben only, 3 reversed)" in " ".join(text.split()) and "Flipped: " in text
     assert sorted(map(sorted, data["systems"]["rankings"][0]["flipped"])) == [
         ["down", "random"],
         ["down", "up"],
@@ -197,8 +197,8 @@ def test_flipped_means_lost_gained_or_reversed_as_in_a_pool_report() -> None:
         assert len(ranking.flipped) == same_as.flipped
         text, data = texts(found)
         first, second = (one.name for one in pair)
-        said = f"{sum(lone)} flipped ({lone[0]} by {first} only, {lone[1]} by {second} only, 0 reversed)"
-        assert said in " ".join(text.split()) and "significant by anna only." in text
+        said = f"{sum(lone)} flipped ({lone[0]} for {first} only, {lone[1]} for {second} only, 0 reversed)"
+        assert said in " ".join(text.split()) and "significant for anna only." in text
         told = data["systems"]["rankings"][0]
         assert told["significant"]["flipped"] == len(told["flipped"]) == sum(lone)
 

@@ -13,7 +13,7 @@ from cranfield.data.collection import Qrels
 from cranfield.errors import CranfieldError, InputError
 from cranfield.qrels_tools.assessors import Assessor
 from cranfield.qrels_tools.merge import MERGE_RULES, MERGE_TIES, merge_qrels
-from cranfield.reporting.judgments import conflicts_table
+from cranfield.reporting.qrels import format_merge_conflicts
 from tests.qrels_tools.people import assessor, assessors
 
 # a: 0 1 1, b: 0 0 3, c: 2 only by one, d: 0 2 by two, e: 3 3 3
@@ -141,7 +141,7 @@ def test_grades_that_nobody_gave_are_counted_and_listed() -> None:
         (f"e{i}", (None, None, None, i % 2, i % 2), 1 - i % 2) for i in range(4)
     ]
     assert "4 pairs with a grade that none of their assessors gave, on 4 of which assessors agree." in found.notes
-    assert len(conflicts_table(found, "c.tsv").splitlines()) == 1 + 60 + 4
+    assert len(format_merge_conflicts(found, "c.tsv").splitlines()) == 1 + 60 + 4
     assert found.provenance().settings["overruled"] == 4
     means = merge_qrels(PEOPLE, "mean")
     assert any("a grade that none of their assessors gave." in note for note in means.notes) and not means.overruled

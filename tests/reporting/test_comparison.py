@@ -35,7 +35,7 @@ from cranfield.reporting.comparison import (
 from cranfield.stats.comparison import Comparison, compare, make_leaderboard
 from cranfield.stats.multiple import randomised_tukey
 from cranfield.stats.power import smallest_difference, topics_needed
-from cranfield.tables import render
+from cranfield.tables import MISSING, count_columns, render_markdown, render_text
 from cranfield.tables.render import Cell, Table
 from tests.waiting import TIMEOUT
 
@@ -154,7 +154,7 @@ def test_many_wins_are_parted_by_thousands() -> None:
 
 def test_an_interval_that_tukey_does_not_have_is_missing() -> None:
     (table,) = difference_tables(compare(scores(3), resamples=10), View())
-    assert {row[2].text for row in table.rows} == {render.MISSING}
+    assert {row[2].text for row in table.rows} == {MISSING}
 
 
 def test_json_says_what_was_done_and_what_it_would_take() -> None:
@@ -183,7 +183,7 @@ def test_of_many_sentences_the_first_measure_is_told_and_the_rest_counted() -> N
     comparison = compare(scores(8, 30, "AP", "RR"), "s0")
     shown = sentences(comparison, View())
     assert all("AP" in line for line in shown[:-1])
-    assert shown[-1] == f"{14 - len(shown) + 1} sentences more with --full, or in --format json."
+    assert shown[-1] == f"{14 - len(shown) + 1} more sentences with --full or --format json."
     assert len(sentences(comparison, View(full=True))) == 14
 
 
@@ -193,7 +193,7 @@ def test_collections_are_groups_with_gaps_and_a_mean(collections: Comparison) ->
     mean = "mean of collections"
     assert table.groups == ("", "dev", "dev", "test", "test", mean, mean, "dev", "test")
     y = table.rows[1]
-    assert y[3].text == y[4].text == y[8].text == render.MISSING
+    assert y[3].text == y[4].text == y[8].text == MISSING
     assert y[5].text == "0.2500" and y[5].below == "1 of 2" and not y[5].best
     assert [row[5].best for row in table.rows] == [False, False, True]
 
@@ -201,19 +201,19 @@ def test_collections_are_groups_with_gaps_and_a_mean(collections: Comparison) ->
 @pytest.mark.parametrize("width", [40, 80, 10_000])
 def test_terminal_tables_fit(collections: Comparison, width: int) -> None:
     for line in as_table(collections, View(), width, False).splitlines():
-        assert render.columns(line) <= max(width, 45)
+        assert count_columns(line) <= max(width, 45)
 
 
 def test_figures_stand_in_line_behind_their_marks() -> None:
-    lines = render.terminal([mean_table(compare(scores(4), ["s0", "s3"]), View())], 100, False).splitlines()
+    lines = render_text([mean_table(compare(scores(4), ["s0", "s3"]), View())], 100, False).splitlines()
     points = {line.index(".") for line in lines[1:] if re.match(r"s\d", line)}
     assert len(points) == 1
 
 
 def test_tables_without_marks_are_as_before() -> None:
     table = Table("", ("Run", "AP"), ((Cell("a"), Cell("0.5", True, "±0.1")), (Cell("b"), Cell("0.4"))))
-    assert render.terminal([table], 80, False) == "Run     AP\na     0.5*\n     ±0.1\nb     0.4\n"
-    assert render.markdown(Table("", ("Run", "AP"), ((Cell("a|b"), Cell("0.5", True)),))) == (
+    assert render_text([table], 80, False) == "Run     AP\na     0.5*\n     ±0.1\nb     0.4\n"
+    assert render_markdown(Table("", ("Run", "AP"), ((Cell("a|b"), Cell("0.5", True)),))) == (
         "| Run | AP |\n| --- | ---: |\n| a\\|b | **0.5** |\n"
     )
 
@@ -320,14 +320,14 @@ def test_html_is_a_page_of_its_own(collections: Comparison) -> None:
     page = as_html(collections, View())
     found = Elements(page).counts
     assert found["table"] == 5 and found["sub"] and "script" not in found
-    assert page.startswith("<!doctype html>") and "<h2>What may be said</h2>" in page
+    assert page.startswith("<!doctype html>") and "<h2>Conclusions</h2>" in page
 
 
 def test_markdown_has_rows_of_the_same_length(collections: Comparison) -> None:
     text = as_markdown(collections, View())
     first = text.split("\n\n")[0].splitlines()
     assert {line.count("|") for line in first} == {10}
-    assert "| System | dev AP | dev RR |" in text and "**What may be said**" in text
+    assert "| System | dev AP | dev RR |" in text and "**Conclusions**" in text
 
 
 def test_csv_has_systems_and_comparisons_in_full_precision() -> None:

@@ -19,12 +19,20 @@ from cranfield.errors import CranfieldError, EvaluationError, InputError
 from cranfield.evaluation import Scores, evaluate
 from cranfield.evaluation.averages import interval
 from cranfield.lab.latency import Figure
-from cranfield.reporting.costs import Cost, Costs, how_measured, indexing_said, machine_facts, not_told, read_costs
+from cranfield.reporting.costs import (
+    Cost,
+    Costs,
+    describe_indexing,
+    describe_machine,
+    describe_method,
+    describe_missing_costs,
+    read_costs,
+)
 from cranfield.reporting.page import report
-from cranfield.reporting.pareto import Front, Point, compare_effectiveness, faster, steps
+from cranfield.reporting.pareto import ParetoFront, SystemPoint, compare_effectiveness, compare_latency, describe_steps
 from cranfield.reporting.plots import pareto
 from cranfield.reporting.plots.efficiency import _overlap, beside, ticks
-from cranfield.reporting.plots.plot_data import column
+from cranfield.reporting.plots.plot_data import measure_column
 
 EXAMPLE = Path(str(files("cranfield") / "example"))
 LATENCY = {"bm25": 0.2, "lm": 0.5, "tfidf": 0.3, "lsi": 0.4, "rm3": 2.0}
@@ -74,7 +82,7 @@ def test_everything_that_was_measured_is_read(tmp_path: Path) -> None:
     assert cost.latency == {50: Figure(0.5, 0.45, 0.55), 95: Figure(1.0, 0.9, 1.1)}
     assert cost.best_throughput == (3600.0, 2) and cost.errors == 2
     assert (cost.index_bytes, cost.documents, cost.kind) == (1000, 10, "embedded")
-    assert found.queries == 30 and ("Memory", "8 GB") in machine_facts(found)
+    assert found.queries == 30 and ("Memory", "8 GB") in describe_machine(found)
 
 
 def test_where_systems_are_not_told_apart_they_share_the_index_that_was_measured(tmp_path: Path) -> None:
@@ -82,11 +90,11 @@ def test_where_systems_are_not_told_apart_they_share_the_index_that_was_measured
     indexing = {"documents": 2, "index_bytes": 5_000, "cost": cost, "documents_per_second": 4.0, "ratio_to_text": 0.5}
     found = read_costs(written(tmp_path, content(indexing=indexing)))
     assert {each.index_bytes for each in found.systems} == {5_000}
-    (said,) = indexing_said(found)
-    assert said.startswith("Indexing 2 documents took 0.50 s (0.40 s of processor, 4 documents a second) and 60 MB of")
+    (said,) = describe_indexing(found)
+    assert said.startswith("Indexing 2 documents took 0.50 s (0.40 s of CPU, 4 documents per second) and 60 MB of")
     assert said.endswith("; the index has 5 kB, 0.50 times the text.")
     two = [{**indexing, "engine": "embedded"}, {**indexing, "engine": "x", "index_bytes": None, "ratio_to_text": None}]
-    said, other = indexing_said(read_costs(written(tmp_path, content(indexings=two))))
+    said, other = describe_indexing(read_costs(written(tmp_path, content(indexings=two))))
     assert "2 documents by embedded took" in said and "by x took" in other and other.endswith("60 MB of memory.")
 
 
@@ -102,22 +110,22 @@ def test_what_a_system_failed_at_and_energy_are_told(tmp_path: Path) -> None:
     found = read_costs(written(tmp_path, content({"bm25": 1.0}, systems=about, energy=energy, notes=["It lags."])))
     assert found.systems[0].joules == 0.25 and found.energy == "Of the whole machine." and found.notes == ("It lags.",)
     scores = runs(bm25="")
-    assert not_told(found, scores, ["bm25"]) == ["bm25 left 1,200 searches without an answer: HTTP 500."]
+    assert describe_missing_costs(found, scores, ["bm25"]) == ["1,200 searches of bm25 failed: HTTP 500."]
 
 
 @pytest.mark.parametrize(
     "given, says",
     [
-        ("bm25 0.5", "this is no JSON: expected what `cranfield bench --format json` writes."),
-        ("[]", "there is no list of latencies in it"),
-        ({"queries": 3}, "there is no list of latencies in it"),
-        (content({}), "no system was measured in it"),
-        ({"latency": ["bm25"]}, "'latency' is no list of systems"),
+        ("bm25 0.5", "not JSON: expected the output of `cranfield bench --format json`."),
+        ("[]", "no list of latencies"),
+        ({"queries": 3}, "no list of latencies"),
+        (content({}), "no systems"),
+        ({"latency": ["bm25"]}, "'latency' is not a list of systems"),
         ({"latency": [{"system": "a", "p50": {"low": 1}}]}, "p50 of 'a' has no value"),
-        ({"latency": [{"system": "a", "p50": "1"}]}, "'value' is '1', not a number from 0"),
-        ({"latency": [{"system": "a", "p50": -1}]}, "'value' is -1, not a number from 0"),
-        ('{"latency": [{"system": "a", "p50": NaN}]}', "'value' is nan, not a number from 0"),
-        (content(machine="fast"), "'machine' is no table"),
+        ({"latency": [{"system": "a", "p50": "1"}]}, "'value' is '1', not a number of at least 0"),
+        ({"latency": [{"system": "a", "p50": -1}]}, "'value' is -1, not a number of at least 0"),
+        ('{"latency": [{"system": "a", "p50": NaN}]}', "'value' is nan, not a number of at least 0"),
+        (content(machine="fast"), "'machine' is not an object"),
     ],
 )
 def test_a_file_of_another_kind_is_refused_with_what_was_expected(tmp_path: Path, given: Any, says: str) -> None:
@@ -150,9 +158,9 @@ def test_a_run_is_found_by_its_name_with_or_without_an_ending_or_by_its_tag() ->
     found = costs("bm25", "lm", "mine", "lsi:k=60", "away")
     assert names(found.of_runs(scores)) == ["bm25", "lm", "mine", "lsi:k=60", None]
     assert found.without_run(scores) == ["away"]
-    said = not_told(found, scores, [run.name for run in scores.runs])
-    assert said[0] == "No costs were measured of other.run."
-    assert said[1] == "Measured, but none of the runs by name or tag: away."
+    said = describe_missing_costs(found, scores, [run.name for run in scores.runs])
+    assert said[0] == "No costs were measured for other.run."
+    assert said[1] == "Measured, but matching no run by name or tag: away."
 
 
 def test_a_system_belongs_to_one_run_only() -> None:
@@ -166,23 +174,27 @@ def test_a_system_belongs_to_one_run_only() -> None:
 def test_reasons_for_having_no_costs_are_given() -> None:
     found = costs("bm25", unmeasured={"rrf": "a fusion of runs"})
     scores = runs(bm25="", rrf="")
-    assert not_told(found, scores, ["bm25", "rrf"]) == ["No costs were measured of rrf (a fusion of runs)."]
+    assert describe_missing_costs(found, scores, ["bm25", "rrf"]) == [
+        "No costs were measured for rrf (a fusion of runs)."
+    ]
 
 
 # The front
 
 
-def front_of(*systems: tuple[list[float], float, float], sign: int = 1) -> Front:
+def front_of(*systems: tuple[list[float], float, float], sign: int = 1) -> ParetoFront:
     """Systems by values of queries, latency, and how far its interval reaches to each side."""
     points = []
     for i, (values, ms, error) in enumerate(systems):
         latency = Figure(ms, ms - error, ms + error) if error else Figure(ms)
         mean = float(np.mean(values))
-        points.append(Point(i, "abcdefgh"[i], mean, interval(values), sign * np.array(values), Cost("x"), latency))
-    return Front(tuple(points), sign)
+        points.append(
+            SystemPoint(i, "abcdefgh"[i], mean, interval(values), sign * np.array(values), Cost("x"), latency)
+        )
+    return ParetoFront(tuple(points), sign)
 
 
-def members(front: Front) -> str:
+def members(front: ParetoFront) -> str:
     return "".join(point.system for point in front.members)
 
 
@@ -192,14 +204,14 @@ def test_a_front_worked_by_hand() -> None:
         ([0.2] * 3, 1, 0.1), ([0.4] * 3, 3, 0.1), ([0.9] * 3, 4, 0.1), ([0.5] * 3, 2, 0.1), ([0.1] * 3, 9, 0.1)
     )
     assert members(front) == "adc"
-    assert [front.said_of(point) for point in front.points] == [
+    assert [front.describe(point) for point in front.points] == [
         "",
         "d is better and faster",
         "",
         "",
         "c is better and faster",
     ]
-    assert steps(front) == [
+    assert describe_steps(front) == [
         "d has 0.300 more than a for 2.0 times the latency",
         "c has 0.400 more than d for 2.0 times the latency",
     ]
@@ -208,36 +220,36 @@ def test_a_front_worked_by_hand() -> None:
 def test_equal_systems_are_both_on_the_front_and_a_tie_in_one_of_the_two_is_no_win_there() -> None:
     assert members(front_of(([0.5, 0.6], 1, 0.1), ([0.5, 0.6], 1, 0.1))) == "ab"
     front = front_of(([0.5, 0.6], 1, 0.1), ([0.5, 0.6], 2, 0.1))
-    assert members(front) == "a" and front.said_of(front.points[1]) == "a is as good and faster"
+    assert members(front) == "a" and front.describe(front.points[1]) == "a is as good and faster"
 
 
 def test_a_difference_within_error_is_said() -> None:
     unsure = [0.1, 0.9, 0.4, 0.6], [0.9, 0.1, 0.5, 0.6]  # differ by -0.025 in the mean, by up to 0.8 in a topic
     front = front_of((unsure[0], 1, 0.1), (unsure[1], 5, 0.1))
-    assert members(front) == "ab" and front.said_of(front.points[0]) == ""
-    assert front.said_of(front.points[1]) == "but a is worse within error and faster"
-    assert steps(front) == ["b has 0.025 more than a, which is within error, for 5.0 times the latency"]
+    assert members(front) == "ab" and front.describe(front.points[0]) == ""
+    assert front.describe(front.points[1]) == "but a is worse within error and faster"
+    assert describe_steps(front) == ["b has 0.025 more than a, which is within error, for 5.0 times the latency"]
     near = front_of(([0.5] * 3, 1.0, 0.3), ([0.1] * 3, 1.2, 0.3))
-    assert near.said_of(near.points[1]) == "a is better and faster within error"
+    assert near.describe(near.points[1]) == "a is better and faster within error"
 
 
 def test_without_intervals_nothing_is_told_apart() -> None:
     one = front_of(([0.5], 1, 0), ([0.1], 2, 0))
-    assert compare_effectiveness(one.points[0], one.points[1]) == faster(one.points[0], one.points[1]) == 0
-    assert one.said_of(one.points[1]) == "a is better within error and faster within error"
+    assert compare_effectiveness(one.points[0], one.points[1]) == compare_latency(one.points[0], one.points[1]) == 0
+    assert one.describe(one.points[1]) == "a is better within error and faster within error"
 
 
 def test_less_may_be_better() -> None:
     front = front_of(([9.0] * 2, 1, 0.1), ([3.0] * 2, 2, 0.1), ([5.0] * 2, 3, 0.1), sign=-1)
-    assert members(front) == "ab" and front.said_of(front.points[2]) == "b is better and faster"
-    assert steps(front) == ["b has 6.000 less than a for 2.0 times the latency"]
+    assert members(front) == "ab" and front.describe(front.points[2]) == "b is better and faster"
+    assert describe_steps(front) == ["b has 6.000 less than a for 2.0 times the latency"]
 
 
 def test_a_smaller_index_speaks_for_a_system_that_is_beaten_in_the_rest() -> None:
     one, other = front_of(([0.9] * 2, 1, 0.1), ([0.1] * 2, 2, 0.1)).points
-    sized = [Point(**{**point.__dict__, "cost": Cost("x", index_bytes=n)}) for point, n in ((one, 9), (other, 5))]
-    front = Front(tuple(sized))
-    assert front.said_of(front.points[1]) == "a is better and faster, with a larger index"
+    sized = [SystemPoint(**{**point.__dict__, "cost": Cost("x", index_bytes=n)}) for point, n in ((one, 9), (other, 5))]
+    front = ParetoFront(tuple(sized))
+    assert front.describe(front.points[1]) == "a is better and faster, with a larger index"
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5)), min_size=1, max_size=8))
@@ -248,7 +260,7 @@ def test_the_front_is_what_nobody_beats(places: list[tuple[int, int]]) -> None:
         beaten = any(m >= mean and t <= ms and (m, t) != (mean, ms) for m, t in places)
         assert front.has(point) != beaten
         assert not beaten or re.fullmatch(
-            "[a-h] is (better|as good)[a-z ]* and (faster|as fast).*", front.said_of(point)
+            "[a-h] is (better|as good)[a-z ]* and (faster|as fast).*", front.describe(point)
         )
     # along the front both rise; every system is behind or beside a member
     kept = [places[point.place] for point in front.members]
@@ -267,7 +279,7 @@ def test_the_picture_says_who_is_on_the_front_and_whose_costs_are_lacking(scores
     assert plot.title == "bm25.run, tfidf.run and lsi.run are on the Pareto front: no other is both better and faster"
     assert "lm.run 0.6364 in 0.500 ms (not on the front)" in plot.alt
     subtitle = " ".join(plot.spec["title"]["subtitle"])
-    assert "No costs were measured of rm3.run." in subtitle and "by name or tag: sqlite." in subtitle
+    assert "No costs were measured for rm3.run." in subtitle and "by name or tag: sqlite." in subtitle
     points = next(layer for layer in plot.spec["layer"] if layer["mark"]["type"] == "point")["data"]["values"]
     assert {row["s"]: (row["x"], row["y"]) for row in points}["lsi.run"] == (0.4, pytest.approx(0.6875, abs=1e-4))
     line = next(layer for layer in plot.spec["layer"] if layer["mark"]["type"] == "line")
@@ -294,7 +306,7 @@ def test_other_percentiles_and_other_measures_are_drawn(scores: Scores, tmp_path
         pareto(scores, found, percentile=42)
     with pytest.raises(EvaluationError, match="NumRet does not say which system is better"):
         pareto(scores, found, "NumRet")
-    with pytest.raises(EvaluationError, match="no run has costs. No costs were measured of bm25.run, lm.run"):
+    with pytest.raises(EvaluationError, match="no run has costs. No costs were measured for bm25.run, lm.run"):
         pareto(scores, read_costs(written(tmp_path, content({"x": 1.0}))))
 
 
@@ -348,7 +360,7 @@ def test_the_page_has_the_table_the_picture_the_machine_and_how_it_was_measured(
     assert " ".join(texts["lm.run"]).endswith("behind lsi.run is better within error and faster")
     assert " ".join(texts["bm25.run"]).endswith("on it")
     assert 'data-kind="pareto"' in section[0] and "<dt>Processor</dt><dd>Abacus</dd>" in section[0]
-    assert "Each of 30 queries was asked 5 times" in section[0]
+    assert "Each of 30 queries was run 5 times" in section[0]
     assert "lsi.run takes 0.400 ms a query (p50); bm25.run, the fastest, takes 0.200 ms" in page
     assert "bench.json" in page and '"pareto":' in page
 
@@ -356,7 +368,7 @@ def test_the_page_has_the_table_the_picture_the_machine_and_how_it_was_measured(
 @drawn
 def test_a_page_without_anything_in_common_with_the_costs_says_so(scores: Scores, tmp_path: Path) -> None:
     page = report(scores, costs=written(tmp_path, content({"x": 1.0}))).html
-    assert "None of these runs has latencies" in page and "No costs were measured of bm25.run, lm.run" in page
+    assert "None of these runs has latencies" in page and "No costs were measured for bm25.run, lm.run" in page
     counts = evaluate(EXAMPLE / "qrels.txt", [EXAMPLE / "bm25.run"], ["NumRet"])
     assert "NumRet does not say which system is better" in report(counts, costs=written(tmp_path, content())).html
 
@@ -372,12 +384,12 @@ def test_a_page_bears_the_date_it_is_given(scores: Scores, monkeypatch: pytest.M
 
 
 def test_how_it_was_measured_is_told_as_far_as_it_is_known() -> None:
-    assert how_measured(costs("a")) == ["The 95 % intervals are from resampling queries."]
+    assert describe_method(costs("a")) == ["The 95 % intervals come from resampling queries."]
     elsewhere = costs("a", queries=3, load={"repetitions": 5, "warm_up": 1})
-    assert how_measured(elsewhere)[0] == "Latencies of 3 queries, measured elsewhere."
+    assert describe_method(elsewhere)[0] == "Latencies of 3 queries, measured elsewhere."
 
 
 def test_scores_of_a_column_that_scores_lack_are_computed(scores: Scores) -> None:
-    front = Front.of(scores, column(scores, "RR"), Costs((Cost("lm", latency={50: Figure(1.0)}),)))
+    front = ParetoFront.of(scores, measure_column(scores, "RR"), Costs((Cost("lm", latency={50: Figure(1.0)}),)))
     (point,) = front.points
     assert point.system == "lm.run" and point.within is None and len(point.values) == 30

@@ -100,7 +100,7 @@ def test_lines_are_no_wider_than_asked_and_styles_are_for_terminals() -> None:
 def test_where_less_is_better_the_text_speaks_of_a_rise() -> None:
     text = as_text(gate(None, AFTER, BEFORE, "Fallout"))
     assert "Fallout rose by 0.3000, more than the 0.01 allowed" in text
-    assert "(less is better)" in text and "allowed: +0.0100" in text and "for a rise of more than 0.01" in text
+    assert "(lower is better)" in text and "allowed: +0.0100" in text and "for a rise of more than 0.01" in text
 
 
 def test_json_holds_every_figure_in_full_precision() -> None:
@@ -146,7 +146,7 @@ def test_several_measures_are_counted() -> None:
     text = as_text(found)
     assert text.startswith("FAILED: candidate against baseline (1 of 2 measures failed).")
     assert "by Holm's correction" in text
-    assert "not corrected for their number" in " ".join(as_text(gate(qrels, *runs, ["P@1", "R@2"])).split())
+    assert "without correction for their number" in " ".join(as_text(gate(qrels, *runs, ["P@1", "R@2"])).split())
 
 
 @examples(100)

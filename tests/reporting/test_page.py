@@ -22,21 +22,21 @@ from cranfield.measures import parse_measure
 from cranfield.reporting import page as page_package
 from cranfield.reporting.costs import Cost, Costs
 from cranfield.reporting.page import Report, report
-from cranfield.reporting.page.context import Material
+from cranfield.reporting.page.context import ReportContext
 from cranfield.reporting.page.explorer import (
     DEPTH,
-    chosen_queries,
-    contrast,
-    ends_of,
-    excerpts,
-    first_documents,
-    shades,
-    shortened,
+    assign_shades,
+    choose_queries,
+    compute_contrast,
+    find_extremes,
+    list_top_documents,
+    make_excerpts,
+    shorten,
 )
-from cranfield.reporting.page.html import Name, escaped, table, tag
-from cranfield.reporting.page.summary import relevant_found, relevant_on_top
-from cranfield.reporting.page.ties import in_order
-from cranfield.reporting.page.unjudged import bounds_of
+from cranfield.reporting.page.html import Name, escape, table, tag
+from cranfield.reporting.page.summary import count_relevant, mean_relevant_on_top
+from cranfield.reporting.page.ties import order_ties
+from cranfield.reporting.page.unjudged import compute_bounds
 from cranfield.reporting.plots import PLOT_KINDS
 from cranfield.reporting.plots.theme import DARK
 from cranfield.stats.comparison import compare
@@ -139,10 +139,10 @@ def test_the_summary_says_who_leads_and_what_was_found(whole: Report) -> None:
 
 def test_counts_of_relevant_documents_are_those_of_the_measures() -> None:
     scores = example(measures=["NumRelRet", "NumRel", "P@10"])
-    material = Material(scores)
+    material = ReportContext(scores)
     for i, run in enumerate(scores.runs):
-        assert relevant_found(material, i) == (scores.mean("NumRelRet", run.name), scores.mean("NumRel", run.name))
-        assert relevant_on_top(material, i) == pytest.approx(10 * scores.mean("P@10", run.name))
+        assert count_relevant(material, i) == (scores.mean("NumRelRet", run.name), scores.mean("NumRel", run.name))
+        assert mean_relevant_on_top(material, i) == pytest.approx(10 * scores.mean("P@10", run.name))
 
 
 def test_the_leaderboard_has_every_mean_and_its_interval_with_the_best_in_bold(whole: Report) -> None:
@@ -226,9 +226,9 @@ def test_figures_are_those_of_eval_and_compare(whole: Report) -> None:
 
 def test_runs_that_checks_have_read_are_not_read_again() -> None:
     known = {str(EXAMPLE / f"{name}.run"): read_run(EXAMPLE / f"{name}.run") for name in RUNS}
-    taken = [run for _, run in Material(example()).whole_runs(known)]
+    taken = [run for _, run in ReportContext(example()).read_whole_runs(known)]
     assert all(one is other for one, other in zip(taken, known.values(), strict=True))
-    assert not any(run is one for _, run in Material(example()).whole_runs() for one in known.values())
+    assert not any(run is one for _, run in ReportContext(example()).read_whole_runs() for one in known.values())
 
 
 def test_a_page_is_the_same_whether_or_not_runs_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -260,14 +260,14 @@ def test_rankings_are_those_of_the_join() -> None:
     for scored in scores.runs:
         assert scored.origin is not None
         run = read_run(scored.origin.file)
-        found = first_documents(scored, run, scores.queries)
+        found = list_top_documents(scored, run, scores.queries)
         for i, query in enumerate(scored.judged.queries):
             assert found[query] == scored.judged.ranking(i)[:DEPTH]
 
 
 def test_wins_and_losses_are_the_largest_differences() -> None:
     scores = example("bm25", "lm")
-    ends = ends_of(Material(scores))
+    ends = find_extremes(ReportContext(scores))
     gains = scores.values("nDCG@10", "lm.run") - scores.values("nDCG@10", "bm25.run")
     order = np.argsort(-gains, kind="stable")
     assert [gains[j] for j in ends.won] == [gains[j] for j in order[:5]]
@@ -312,28 +312,28 @@ def test_a_collection_is_read_only_until_all_texts_are_found() -> None:
         yield Document("a", "text")
         raise AssertionError("read too far")
 
-    assert list(excerpts(documents(), ["a"])) == ["a"]
+    assert list(make_excerpts(documents(), ["a"])) == ["a"]
 
 
 def test_long_texts_are_cut_between_words() -> None:
-    assert shortened("short", 10) == "short"
-    assert shortened("one two three four", 9) == "one two …"
-    assert shortened("x" * 100, 9) == "x" * 9 + " …"
-    assert len(shortened(" " * 10_000 + "late", 20)) <= 22
+    assert shorten("short", 10) == "short"
+    assert shorten("one two three four", 9) == "one two …"
+    assert shorten("x" * 100, 9) == "x" * 9 + " …"
+    assert len(shorten(" " * 10_000 + "late", 20)) <= 22
 
 
 def test_grades_are_legible_on_their_shades() -> None:
     for grades in ([0, 1], [0, 1, 2, 3, 4], [-2, 0, 1], list(range(20)), [0, 0.5]):
-        found = shades([float(grade) for grade in grades])
+        found = assign_shades([float(grade) for grade in grades])
         for at in (0, 2):  # on a light page, on a dark one
             assert len({shade[at] for shade in found.values()}) == len(found)
-            assert all(contrast(shade[at], shade[at + 1]) >= 4.5 for shade in found.values())
+            assert all(compute_contrast(shade[at], shade[at + 1]) >= 4.5 for shade in found.values())
 
 
 def test_the_highest_grade_stands_out_most_from_either_ground() -> None:
-    found = shades([0.0, 1.0, 2.0, 3.0])
+    found = assign_shades([0.0, 1.0, 2.0, 3.0])
     for at, ground in ((0, "#ffffff"), (2, "#16181b")):
-        steps = [contrast(shade[at], ground) for shade in found.values()]
+        steps = [compute_contrast(shade[at], ground) for shade in found.values()]
         assert steps == sorted(steps) and steps[-1] >= 4.5
 
 
@@ -343,9 +343,9 @@ def test_the_highest_grade_stands_out_most_from_either_ground() -> None:
 @pytest.mark.parametrize("measure", ["nDCG@10", "AP", "RR"])
 def test_bounds_are_those_of_eval(measure: str) -> None:
     scores = example(measures=[measure], bounds=True)
-    material = Material(example(measures=[measure]))
-    for scored, run in material.whole_runs():
-        found = bounds_of(material, scored, run)
+    material = ReportContext(example(measures=[measure]))
+    for scored, run in material.read_whole_runs():
+        found = compute_bounds(material, scored, run)
         assert found.low == pytest.approx(scores.mean(f"{measure}.low", scored.name))
         assert found.high == pytest.approx(scores.mean(f"{measure}.high", scored.name))
 
@@ -357,7 +357,7 @@ def test_the_order_of_ties_is_that_of_the_tie_rules(order: Any) -> None:
     runs = {"x": {q: {f"d{d}": float(rng.integers(3)) for d in range(12)} for q in qrels}}
     measures = ["nDCG@5", "AP", "RR", "P@3", "ERR@10"]
     usual, asked = evaluate(qrels, runs, measures), evaluate(qrels, runs, measures, ties=order)
-    found = in_order(usual.runs[0].judged, order == "best")
+    found = order_ties(usual.runs[0].judged, order == "best")
     for i, name in enumerate(measures):
         assert parse_measure(name).values(found) == pytest.approx(asked.runs[0].values[i])
 
@@ -417,8 +417,8 @@ def test_a_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_many_topics_are_limited_and_that_is_said() -> None:
     scores = synthetic(2, 40, docs=12)
-    material = Material(scores)
-    assert len(chosen_queries(material, ends_of(material))) == 40
+    material = ReportContext(scores)
+    assert len(choose_queries(material, find_extremes(material))) == 40
     page_package.topics_page.ROOM, usual = 500, page_package.topics_page.ROOM
     try:
         made = report(scores)
@@ -440,7 +440,7 @@ def test_sixty_systems_on_fifty_topics_stay_below_five_megabytes(many: Report) -
 
 def test_text_is_text_whatever_it_holds() -> None:
     assert tag("p", EVIL) == "<p>&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;</p>"
-    assert escaped("\x00\udcff\u2028") == "\\x00\\xff\\u2028"
+    assert escape("\x00\udcff\u2028") == "\\x00\\xff\\u2028"
     assert 'data-system="&lt;b&gt;"' in table("x", ["a"], [[Name.of("<b>")]])
 
 
@@ -492,7 +492,7 @@ def test_text_has_enough_contrast_in_both_schemes() -> None:
     assert len(schemes) == 2
     for scheme in schemes:
         for name in ("text", "quiet", "accent", "better", "worse"):
-            assert contrast(scheme[name], scheme["ground"]) >= 4.5, name
+            assert compute_contrast(scheme[name], scheme["ground"]) >= 4.5, name
 
 
 def test_names_have_the_colours_of_pictures_in_the_dark() -> None:

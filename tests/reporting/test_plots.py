@@ -23,15 +23,15 @@ from cranfield.evaluation import Evaluator, Scores, evaluate
 from cranfield.lab.latency import Figure
 from cranfield.measures import parse_measure
 from cranfield.reporting import plots
-from cranfield.reporting.catalogue import weights_of
+from cranfield.reporting.catalogue import compute_rank_weights
 from cranfield.reporting.costs import Cost, Costs
-from cranfield.reporting.plots import PLOT_KINDS, Palette, Plot, colours, find_plot
+from cranfield.reporting.plots import PLOT_KINDS, Palette, Plot, assign_colours, find_plot
 from cranfield.reporting.plots.curves import precision_curves
 from cranfield.reporting.plots.depth import cutoffs_to
-from cranfield.reporting.plots.plot import PLOT_FORMATS, runtime
-from cranfield.reporting.plots.plot_data import rounded, shown
-from cranfield.reporting.plots.theme import COLOURS, GROUND, INK, QUIET, wrapped
-from cranfield.reporting.plots.vega_parts import apart
+from cranfield.reporting.plots.plot import PLOT_FORMATS, load_vega
+from cranfield.reporting.plots.plot_data import format_label, round_number
+from cranfield.reporting.plots.theme import COLOURS, GROUND, INK, QUIET, wrap_title
+from cranfield.reporting.plots.vega_parts import space_out
 from cranfield.stats.correlation import kendall_tau
 from tests.soak import SOAK, examples
 
@@ -241,7 +241,7 @@ def test_the_mean_curve_worked_by_hand() -> None:
 def test_curves_are_interpolated_precision_at_every_point(points: int) -> None:
     scores = example("bm25", "lm", "titles")
     plot = plots.precision_recall(scores, points=points)
-    assert constant(plot, "r") == [rounded(j / (points - 1)) for j in range(points)]
+    assert constant(plot, "r") == [round_number(j / (points - 1)) for j in range(points)]
     for j in (0, points // 3, points - 1):
         at = parse_measure(f"IPrec@{j / (points - 1)!r}")
         expected = evaluate(EXAMPLE / "qrels.txt", [EXAMPLE / f"{n}.run" for n in ("bm25", "lm", "titles")], [at])
@@ -408,7 +408,7 @@ def test_values_over_k_are_expected_ones_where_ties_are() -> None:
 def test_weights_are_shares_of_those_that_the_catalogue_tells() -> None:
     plot = plots.weights(["P@3", "DCG", "AP"], depth=5)
     for name in ("P@3", "DCG"):
-        weights = weights_of(parse_measure(name), 5)
+        weights = compute_rank_weights(parse_measure(name), 5)
         assert weights is not None
         share, own = by_system(plot, "v", "w")[name]
         assert own == pytest.approx(weights, **CLOSE)
@@ -699,7 +699,7 @@ def test_runs_of_the_same_name_are_told_apart(tmp_path: Path) -> None:
     [("bm25", "bm25"), ("a\udcff", "a\\xff"), ("a\nb\x7f", "a\\nb\\x7f"), ("a\u202eb", "a\\u202eb"), ("é😀", "é😀")],
 )
 def test_what_cannot_be_drawn_is_written_out(name: str, drawn: str) -> None:
-    assert shown(name) == drawn
+    assert format_label(name) == drawn
 
 
 # Look
@@ -722,7 +722,7 @@ def test_marks_and_text_stand_out_from_the_ground() -> None:
 
 
 def test_60_systems_have_60_looks() -> None:
-    palette = colours(f"s{i}" for i in range(60))
+    palette = assign_colours(f"s{i}" for i in range(60))
     assert len({(palette[s].colour, palette[s].dash) for s in palette.systems}) == 60
     assert len({(palette[s].colour, palette[s].shape) for s in palette.systems}) == 60
     assert [palette[s].colour for s in palette.systems[:8]] == list(COLOURS)
@@ -732,7 +732,8 @@ def test_60_systems_have_60_looks() -> None:
 def test_a_system_keeps_its_colour_in_all_pictures() -> None:
     scores = synthetic(12, 10)
     expected = {
-        system: colours(run.name for run in scores.runs)[system].colour for system in (r.name for r in scores.runs)
+        system: assign_colours(run.name for run in scores.runs)[system].colour
+        for system in (r.name for r in scores.runs)
     }
     for kind, plot in all_kinds(scores).items():
         for view in views(plot.spec):
@@ -743,7 +744,7 @@ def test_a_system_keeps_its_colour_in_all_pictures() -> None:
 
 
 def test_a_palette_keeps_colours_where_systems_are_left_out() -> None:
-    palette = colours(["bm25.run", "lm.run", "lsi.run"])
+    palette = assign_colours(["bm25.run", "lm.run", "lsi.run"])
     plot = plots.boxes(example("lsi"), palette=palette)
     assert palette["lsi.run"].colour in plot.json() and COLOURS[0] not in plot.json()
     with pytest.raises(CranfieldError, match="the palette has no colour for 'lm.run'"):
@@ -779,7 +780,7 @@ def test_few_lines_are_named_where_they_end_and_more_in_a_legend() -> None:
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=12), st.floats(0.1, 8))
 def test_labels_are_apart_in_the_order_of_what_they_name(places: list[float], least: float) -> None:
-    moved = apart(places, least, 0, 100)
+    moved = space_out(places, least, 0, 100)
     order = sorted(range(len(places)), key=lambda i: (places[i], -i))
     for i, j in zip(order, order[1:], strict=False):
         assert moved[j] - moved[i] >= least - 1e-5
@@ -788,7 +789,7 @@ def test_labels_are_apart_in_the_order_of_what_they_name(places: list[float], le
 
 
 def test_a_long_name_does_not_make_a_title_wide() -> None:
-    assert max(map(len, wrapped("x" * 300 + " is best", 520, 15))) < 80
+    assert max(map(len, wrap_title("x" * 300 + " is best", 520, 15))) < 80
 
 
 # Forms
@@ -891,7 +892,7 @@ def test_a_page_loads_nothing(vl_convert: Any) -> None:
     found = Loaded(page)
     assert found.loads == [] and found.policy.startswith("default-src 'none';") and "http" not in found.policy
     assert "import(" not in re.sub(r'"[^"]*"', "", page[: page.index("<body>")]) or "cdn" not in page
-    assert page.count("</script>") == 2 and "</script" not in runtime().lower()
+    assert page.count("</script>") == 2 and "</script" not in load_vega().lower()
 
 
 @pytest.mark.soak("pages")

@@ -18,12 +18,12 @@ from cranfield.pooling.diagnosis import Diagnosis, diagnose
 from cranfield.pooling.recall import estimate_recall
 from cranfield.reporting import recall as recall_report
 from cranfield.reporting.plots.pool_curves import budget_curves, new_relevant, relevant_found
-from cranfield.reporting.plots.pool_runs import contributions, left_out, overlap
+from cranfield.reporting.plots.pool_runs import contributions, leave_out, overlap
 from cranfield.reporting.plots.pool_topics import grade_distribution, pool_topics
 from cranfield.reporting.pool_page import make_pool_page
-from cranfield.reporting.pool_page.data import content, pool_report_json
-from cranfield.reporting.pool_page.findings import findings
-from cranfield.reporting.pool_page.text import pool_report_text
+from cranfield.reporting.pool_page.data import pool_report_as_dict, pool_report_as_json
+from cranfield.reporting.pool_page.findings import list_findings
+from cranfield.reporting.pool_page.text import pool_report_as_text
 from tests.reporting.test_page import opened
 
 drawn = pytest.mark.skipif(find_spec("vl_convert") is None, reason="vl-convert-python is not installed")
@@ -62,10 +62,10 @@ def test_an_odd_pool_has_defined_answers_everywhere(kind: str, depth: int | None
     qrels, lists = ODD[kind]
     runs = [as_run(run, name=name) for name, run in lists.items()]
     diagnosis = diagnose(qrels, runs, ["nDCG@10", "AP", "Bpref", "RR"], depth=depth, groups=groups)
-    json.loads(pool_report_json(diagnosis), parse_constant=lambda word: pytest.fail(f"{word} in the JSON"))
+    json.loads(pool_report_as_json(diagnosis), parse_constant=lambda word: pytest.fail(f"{word} in the JSON"))
     page = make_pool_page(diagnosis).html
     body = page[page.index("<main") : page.index('<script type="application/json"')]
-    texts = [pool_report_text(diagnosis, 80, False), body]
+    texts = [pool_report_as_text(diagnosis, 80, False), body]
     found = estimate_recall(qrels, diagnosis.pooled, docs=50)
     json.loads(recall_report.as_json(found), parse_constant=lambda word: pytest.fail(f"{word} in the JSON"))
     texts.append(recall_report.as_text(found, 80, False, by_topic=True))
@@ -76,7 +76,7 @@ def test_an_odd_pool_has_defined_answers_everywhere(kind: str, depth: int | None
 
 
 def test_the_json_says_what_the_library_computes(example: Diagnosis) -> None:
-    found = content(example)
+    found = pool_report_as_dict(example)
     scores = evaluate(EXAMPLE / "qrels.txt", [str(EXAMPLE / f"{name}.run") for name in RUNS], ["nDCG@10", "AP"])
     assert found["depth"] == 20 and found["depth_is"].startswith("inferred")
     for run in found["runs"]:
@@ -94,11 +94,11 @@ def test_the_json_says_what_the_library_computes(example: Diagnosis) -> None:
 
 def test_flagged_topics_are_named(example: Diagnosis) -> None:
     assert example.with_many == ["17", "22"] and example.without_relevant == []
-    assert "'17', '22'" in next(one.text for one in findings(example) if one.about == "Relevant")
+    assert "'17', '22'" in next(one.text for one in list_findings(example) if one.about == "Relevant")
 
 
 def test_the_text_is_short_and_names_every_run(example: Diagnosis) -> None:
-    text = pool_report_text(example, 80, False)
+    text = pool_report_as_text(example, 80, False)
     assert text.startswith("Pool of 6 runs to depth 20, 30 topics.\n")
     assert len(text.splitlines()) < 70 and max(map(len, text.splitlines())) <= 80
     assert all(text.count(f"{name}.run") >= 2 for name in RUNS)
@@ -109,7 +109,7 @@ def test_every_picture_can_be_drawn_and_says_what_it_shows(example: Diagnosis) -
     plots = [
         contributions(example),
         overlap(example),
-        left_out(example),
+        leave_out(example),
         pool_topics(example),
         grade_distribution(example),
         budget_curves(example, "tau"),
@@ -163,6 +163,6 @@ def test_a_pool_of_two_groups_is_told_by_group() -> None:
     groups = {"bm25.run": "lexical", "lm.run": "lexical", "tfidf.run": "lexical", "rm3.run": "lexical"}
     diagnosis = diagnose(EXAMPLE / "qrels.txt", runs, ["AP"], groups=groups, strategies=["depth"], bounds=False)
     assert [group.name for group in diagnosis.groups] == ["lexical", "lsi.run", "titles.run"]
-    text = pool_report_text(diagnosis, 80, False)
+    text = pool_report_as_text(diagnosis, 80, False)
     assert "lexical: bm25.run" in text and "from one group alone" in text
     assert not diagnosis.bounds

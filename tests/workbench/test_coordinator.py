@@ -268,7 +268,7 @@ def test_gold_that_is_in_the_pool_is_told(tmp_path: Path) -> None:
     service = open_service(make_folder(tmp_path / "w", 'gold = "gold.qrels"'))
     client = with_token(client_of(make_app(judging=service)))
     (note,) = client.get("/plan.json").json()["notes"]
-    assert "1 gold pair in the pool as well, judged and exported like any other: 'd0 of topic 1'" in note
+    assert "1 gold pair also in the pool, so judged and exported like any other: 'd0 of topic 1'" in note
     assert "d0 of topic 1" in client.get("/plan").text
     judge_all(client)
     assert " d0 " in client.get("/api/judgments/qrels").text and " d10 " not in client.get("/api/judgments/qrels").text
@@ -292,8 +292,8 @@ def test_judgments_that_nobody_has_a_seat_for_are_told(app: Any, service: Any) -
     post(cora, "/plan/settings", judgments="2")
     for page in ("/plan", "/progress"):
         (note,) = [one for one in cora.get(f"{page}.json").json()["notes"] if "seat" in one]
-        assert note.startswith("9 wanted judgments that nobody has a seat for (topics '1', '2')")
-        assert "9 wanted judgments" in cora.get(page).text
+        assert note.startswith("9 judgments cannot be made by the assessors assigned (topics '1', '2')")
+        assert "9 judgments cannot be made" in cora.get(page).text
 
 
 def test_a_hold_of_seconds_is_saved_with_the_form_and_nonsense_keeps_it(cora: Any, service: Any) -> None:

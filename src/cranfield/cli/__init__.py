@@ -43,9 +43,9 @@ STAGES = {
         "judge": "Judge the documents of a pool in the terminal.",
         "judgments": "Plan judging, track it, import and export judgments.",
         "packet": "Write an HTML file for judging a pool offline.",
-        "qrels": "Merge, compare, summarize and transform judgments.",
+        "qrels": "Merge, compare, summarise and transform judgments.",
         "agree": "Measure agreement between assessors and its effect.",
-        "pool-report": "Analyze a pool: contributions, coverage, reusability.",
+        "pool-report": "Analyse a pool: contributions, coverage, reusability.",
         "recall-estimate": "Estimate how many relevant documents were missed.",
     },
     "Search": {

@@ -10,7 +10,7 @@ import click
 from cranfield.cli.options import format_option, input_format_options
 from cranfield.cli.output import echo, has_styles, show_progress
 from cranfield.io import Kind
-from cranfield.tables import dumped
+from cranfield.tables import dump_json
 from cranfield.validation import CheckedFile, FilePair, Finding, check_file, compare_files
 
 COLOURS = {"error": "red", "warning": "yellow", "info": None}
@@ -50,7 +50,7 @@ def command(
     pairs = compare_files(checked)
     if format_ == "json":
         content = {"files": [one.record() for one in checked], "pairs": [pair.record() for pair in pairs]}
-        echo(dumped(content))
+        echo(dump_json(content))
     else:
         echo("\n".join(_text(checked, pairs, len(files) * 10**9 if all_ else MOST)) + "\n")
     if not (all(one.usable for one in checked) and all(pair.usable for pair in pairs)):

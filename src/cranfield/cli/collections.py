@@ -23,7 +23,7 @@ from cranfield.lab import (
     is_named,
     open_collection,
 )
-from cranfield.tables import Cell, Table, dumped, terminal
+from cranfield.tables import Cell, Table, dump_json, render_text
 
 Row = tuple[Known | None, Counts | None]  # a well-known collection, and the counts of yours
 
@@ -50,7 +50,7 @@ def command(places: tuple[str, ...], format_: str) -> None:
     counts = [count(one, lambda documents: show_progress(documents, None, "counting")) for one in _open_all(places)]
     rows = list(_pair_with_known(counts))
     if format_ == "json":
-        echo(dumped(_as_json(rows)))
+        echo(dump_json(_as_json(rows)))
     elif format_ == "tsv":
         echo(*_as_tsv(rows))
     else:
@@ -135,7 +135,7 @@ def _as_table(rows: list[Row], counts: list[Counts]) -> str:
         lines.append((*names, *(Cell(_format_count(n)) for n in figures)))
     table = Table("Test collections", tuple(header), tuple(lines), tuple(groups), names=2)
     remarks = [MED_NOTE, *(() if counts else ("To count yours: cranfield collections NAME:FOLDER",))]
-    return "\n".join([terminal([table], terminal_width(), has_styles()), *remarks, *_notes(counts)]) + "\n"
+    return "\n".join([render_text([table], terminal_width(), has_styles()), *remarks, *_notes(counts)]) + "\n"
 
 
 def _notes(counts: list[Counts]) -> Iterator[str]:

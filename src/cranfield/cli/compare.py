@@ -109,7 +109,7 @@ def command(
     """Test which system is better, by how much, and how certain that is.
 
     Without --baseline, two runs are compared by the paired t-test, alongside the permutation test, and three or more
-    by the randomized Tukey HSD test of all pairs. With --baseline, every other run is compared with it by the paired
+    by the randomised Tukey HSD test of all pairs. With --baseline, every other run is compared with it by the paired
     t-test with Holm's correction.
 
     \b

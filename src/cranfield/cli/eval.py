@@ -175,8 +175,8 @@ def _print(
         echo(whole[format_](scores, per_query, groups, places))
         return
     if format_ == "tsv":
-        echo(*evaluation.as_tsv(evaluation.blocks(scores, per_query, groups), places))
+        echo(*evaluation.as_tsv(evaluation.collect_blocks(scores, per_query, groups), places))
     else:
-        echo(by_row[format_](evaluation.rows(scores, per_query, groups), places))
+        echo(by_row[format_](evaluation.collect_rows(scores, per_query, groups), places))
     if not quiet:
-        click.echo("\n".join(evaluation.remarks(scores)), err=True)
+        click.echo("\n".join(evaluation.describe_evaluation(scores)), err=True)

@@ -54,7 +54,7 @@ def command(
     tool: str | None,
     **options: Any,
 ) -> None:
-    """Show how a score is computed: rank by rank, then the sum, the normalizer and the value.
+    """Show how a score is computed: rank by rank, then the sum, the normaliser and the value.
 
     MEASURE is a name as for `cranfield eval`. Without --query, the mean over all queries is explained. In JSON, the
     rows hold every term of the computation.

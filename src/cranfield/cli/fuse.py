@@ -32,27 +32,27 @@ _KINDS = {
 
 
 def _list_methods() -> str:
-    """The methods and normalizations, one per line."""
+    """The methods and normalisations, one per line."""
     parts = []
     for kind, heading in _KINDS.items():
         rows = [f"  {m.name:<16} {m.title}" for m in FUSION_METHODS.values() if m.kind == kind]
         parts.append("\n".join(["\b", heading, *rows]))
     rows = [f"  {norm.name:<16} {norm.title}" for norm in NORMS.values()]
-    parts.append("\n".join(["\b", "Normalizations:", *rows]))
+    parts.append("\n".join(["\b", "Normalisations:", *rows]))
     return "\n\n".join(parts)
 
 
 @click.command(name="fuse", epilog=_list_methods())
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @click.option("--method", metavar="METHOD", default="rrf", show_default=True, help="How to fuse; listed below.")
-@click.option("--norm", metavar="NORM", help="How to normalize scores. [default: min-max; none for rank-based methods]")
+@click.option("--norm", metavar="NORM", help="How to normalise scores. [default: min-max; none for rank-based methods]")
 @click.option("--weights", metavar="W,W,…", help="One weight per run, in their order.")
 @click.option("--params", metavar="NAME=VALUE,…", help="Parameters: k (rrf), phi (rbc), gamma, sigma, w, segments.")
 @depth_option(1000, "Most documents per query in the output.")
 @click.option("-o", "--output", metavar="FILE", default="-", help="Where to write the run. [default: standard output]")
 @click.option("--tag", metavar="NAME", help="The last column of the run. [default: the method]")
 @click.option("--qrels", metavar="QRELS", help="Judgments to learn weights, a parameter or probabilities from.")
-@click.option("-m", "--measure", metavar="MEASURE", default="nDCG@10", show_default=True, help="What to optimize.")
+@click.option("-m", "--measure", metavar="MEASURE", default="nDCG@10", show_default=True, help="What to optimise.")
 @click.option("--step", type=float, default=0.1, show_default=True, help="Weights tried are multiples of this.")
 @click.option("--folds", type=click.IntRange(2), help="Cross-validate: learn for each topic from the other folds.")
 @seed_option("Seed that assigns topics to folds.")

@@ -32,7 +32,7 @@ from cranfield.experiment import Adaptive
 from cranfield.io import Input
 from cranfield.lab import open_collection, topics_from
 from cranfield.pooling import as_sorted_runs, collect_ranked_lists, read_runs
-from cranfield.reporting import after_adjudicating, after_sitting
+from cranfield.reporting import annotation as report
 
 # a pool that grows while it is judged; `parse_adaptive` takes them
 adaptive_options = option_group(
@@ -118,11 +118,11 @@ def command(
         is_plain = plain or not has_screen(sys.stdin, sys.stdout)
         name, method = assessor or _user_name(), "line" if is_plain else "key"
         if adjudicates:
-            summary = after_adjudicating(
+            summary = report.summarize_adjudication(
                 _run(AdjudicationSession(log, name, texts, method, names=names), is_plain), log
             )
         else:
-            summary = after_sitting(
+            summary = report.summarize_session(
                 _run(JudgingSession(AssessorSession(log, name, refill), texts, method), is_plain), log
             )
         if not quiet:

@@ -26,14 +26,7 @@ from cranfield.cli.output import echo, has_styles, line_width, write_text
 from cranfield.errors import InputError
 from cranfield.io import read_qrels
 from cranfield.qrels_tools import MERGE_TIES, write_judgments
-from cranfield.reporting import (
-    exported_conflicts_table,
-    exported_text,
-    imported_text,
-    not_gold_text,
-    status_json,
-    status_text,
-)
+from cranfield.reporting import annotation as report
 
 
 @click.group(name="judgments")
@@ -136,9 +129,9 @@ def _export_qrels(
     exported = export_qrels(log, assessors=assessors or None, sample=form, **options)
     write_judgments(exported.qrels, output, exported.provenance, "trec" if form is None else "sampled")
     if conflicts is not None:
-        write_text(exported_conflicts_table(exported), conflicts)
+        write_text(report.format_export_conflicts(exported), conflicts)
     if not quiet:
-        click.echo(exported_text(exported, log.settings.scale, conflicts), err=True, nl=False)
+        click.echo(report.describe_export(exported, log.settings.scale, conflicts), err=True, nl=False)
 
 
 @command.command(name="import")
@@ -188,7 +181,7 @@ def import_(
                 decisions=decisions,
             )
             if not quiet:
-                click.echo(imported_text(imported), err=True)
+                click.echo(report.describe_import(imported), err=True)
 
 
 @command.command(name="plan")
@@ -238,12 +231,12 @@ def plan(
         if gold is not None:
             known = read_qrels(gold).to_dict()
             opened.add_gold(known)
-            for line in not_gold_text(opened, known):
+            for line in report.describe_refused_gold(opened, known):
                 click.echo(line, err=True)
         if assessors:
             assign_evenly(opened, assessors)
         assign(opened, [Assignment(name, topic) for name, own in map(_parse_topics, topics) for topic in own])
-        echo(status_text(opened, line_width(), has_styles()))
+        echo(report.status_as_text(opened, line_width(), has_styles()))
 
 
 def _parse_topics(text: str) -> tuple[str, list[str]]:
@@ -266,4 +259,8 @@ def status(log: str, format_: str) -> None:
       cranfield judgments status pool.judgments.db --format json
     """
     with open_log(log, create=False) as opened:
-        echo(status_json(opened) if format_ == "json" else status_text(opened, line_width(), has_styles()))
+        echo(
+            report.status_as_json(opened)
+            if format_ == "json"
+            else report.status_as_text(opened, line_width(), has_styles())
+        )

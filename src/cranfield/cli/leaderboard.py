@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Rank systems by one measure, on one split or several.
 
-    Means come with confidence intervals, and with letters from the randomized Tukey HSD test: systems that share a
+    Means come with confidence intervals, and with letters from the randomised Tukey HSD test: systems that share a
     letter do not differ significantly. A system that lacks a split has a mean, but no rank.
 
     \b

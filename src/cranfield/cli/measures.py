@@ -32,7 +32,7 @@ def command(name: str | None, task: str | None, format_: str) -> None:
     if task is not None:
         echo(catalogue.advice_as_json(task) if is_json else catalogue.advice_as_text(task))
     elif name is not None:
-        measure = catalogue.measure_of(name)
+        measure = catalogue.find_measure(name)
         echo(catalogue.as_json(measure) if is_json else catalogue.as_text(measure))
     else:
         echo(catalogue.list_as_json() if is_json else catalogue.list_as_text())

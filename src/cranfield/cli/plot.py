@@ -18,10 +18,10 @@ from cranfield.reporting import (
     PLOT_FORMATS,
     PLOT_KINDS,
     Costs,
+    describe_evaluation,
+    detect_plot_format,
     find_plot,
-    plot_format,
     read_costs,
-    remarks,
     require_plot_format,
 )
 
@@ -112,7 +112,7 @@ def command(
         options |= {} if base is None else {"baseline": base}
         plot = draw(scores, **options, **_measure_arguments(kind, names, scores))
         if not quiet:
-            click.echo("\n".join(remarks(scores)), err=True)
+            click.echo("\n".join(describe_evaluation(scores)), err=True)
     plot.save(target, form, dpi)
     if not quiet:
         # a plot on standard output must stand alone
@@ -134,7 +134,7 @@ def _choose_target(kind: str, output: str | None, format_: str | None) -> tuple[
     """Where to write and in what format; an error if that is impossible comes before any work."""
     if output is None:
         raise click.UsageError(f"name a file for the plot: -o {kind}.svg, or .png, .pdf, .html, .json.")
-    form = format_ or ("svg" if output == "-" else plot_format(output))
+    form = format_ or ("svg" if output == "-" else detect_plot_format(output))
     require_plot_format(form)
     return output, form
 

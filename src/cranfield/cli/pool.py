@@ -32,7 +32,7 @@ from cranfield.pooling import (
     refuse_overwriting_inputs,
     write_pool,
 )
-from cranfield.reporting import curves_plot, dendrogram_plot, plot_format, require_plot_format
+from cranfield.reporting import detect_plot_format, plot_curves, plot_dendrogram, require_plot_format
 from cranfield.reporting import pooling as report
 
 _KINDS = {
@@ -180,7 +180,7 @@ def _require_plots(curve: str | None, dendrogram: str | None, replay: str | None
         raise click.UsageError("--dendrogram compares runs: name at least two.")
     for file in (curve, dendrogram):
         if file is not None:
-            require_plot_format(plot_format(file))
+            require_plot_format(detect_plot_format(file))
 
 
 def _pooling_options(options: Mapping[str, Any], quiet: bool) -> dict[str, Any]:
@@ -241,9 +241,9 @@ def _write(result: PoolOverview, output: str, provenance: str | None, sample: st
 
 def _save_plots(result: PoolOverview, curve: str | None, dendrogram: str | None) -> None:
     if curve is not None:
-        curves_plot(result.curves).save(curve)
+        plot_curves(result.curves).save(curve)
     if dendrogram is not None and result.similarity is not None:
-        dendrogram_plot(result.similarity).save(dendrogram)
+        plot_dendrogram(result.similarity).save(dendrogram)
 
 
 def _unused_options(

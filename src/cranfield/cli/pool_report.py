@@ -25,7 +25,7 @@ from cranfield.cli.output import command_line, echo, has_styles, show_progress, 
 from cranfield.errors import InputError
 from cranfield.io import read_run
 from cranfield.pooling import DEFAULT_MEASURES, diagnose, read_run_groups, refuse_overwriting_inputs
-from cranfield.reporting import make_pool_page, pool_report_json, pool_report_text, require_plots
+from cranfield.reporting import make_pool_page, pool_report_as_json, pool_report_as_text, require_plots
 from cranfield.stats import PVALUE_CORRECTIONS
 
 # which runs were pooled and how deep, and which of them belong together
@@ -80,7 +80,7 @@ def command(
     quiet: bool,
     **options: Any,
 ) -> None:
-    """Analyze a pool and how far its judgments can be trusted, for these runs and for others.
+    """Analyse a pool and how far its judgments can be trusted, for these runs and for others.
 
     Reports sizes and grades, what each run or group contributed, how similar runs are, how much is judged, bounds over
     unjudged documents, each run and group left out in turn, the effect of fewer judgments, and that of a deeper pool.
@@ -110,9 +110,9 @@ def command(
     if output == "-":
         return
     if format_ == "json":
-        echo(pool_report_json(diagnosis, seed, command_line()))
+        echo(pool_report_as_json(diagnosis, seed, command_line()))
     elif not quiet:
-        echo(pool_report_text(diagnosis, terminal_width(), has_styles()))
+        echo(pool_report_as_text(diagnosis, terminal_width(), has_styles()))
         echo(f"\nThe complete report, with plots, is in {output}.\n" if output else "")
 
 

@@ -35,7 +35,7 @@ from cranfield.reporting import tuning as report
 @click.option("--grid", "grids", metavar="NAME=V,V,…", multiple=True, help="Values of a parameter; repeatable.")
 @click.option("--range", "ranges", metavar="NAME=LOW..HIGH", multiple=True, help="Range to sample from; repeatable.")
 @click.option("--draws", type=click.IntRange(1), default=30, show_default=True, help="Number of settings to sample.")
-@click.option("-m", "measure", metavar="MEASURE", default="AP", show_default=True, help="The measure to maximize.")
+@click.option("-m", "measure", metavar="MEASURE", default="AP", show_default=True, help="The measure to maximise.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, help="Number of folds.")
 @fields_option()
 @depth_option(1000, "Documents per topic.")

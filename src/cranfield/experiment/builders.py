@@ -169,7 +169,7 @@ def make_scores(task: Task, into: Path) -> Notes:
     """The value of every system, measure and topic, as `cranfield eval -q --format tsv` prints them."""
     scores = scores_of(task["settings"])
     with open_output(into / "scores.tsv") as out:
-        for text in evaluation.as_tsv(evaluation.blocks(scores, True, None), None):
+        for text in evaluation.as_tsv(evaluation.collect_blocks(scores, True, None), None):
             out.write(text.encode("utf-8", "surrogateescape"))
     return list(scores.notes)
 

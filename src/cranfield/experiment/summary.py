@@ -14,19 +14,15 @@ from cranfield.errors import CranfieldError
 from cranfield.evaluation import JUDGED_DEPTH, Scores
 from cranfield.experiment.step_inputs import Settings
 from cranfield.reporting import (
-    Material,
-    Point,
+    ReportContext,
+    SystemPoint,
     compare_effectiveness,
-    front_of,
-    milliseconds,
-    number,
-    percent,
+    find_pareto_front,
+    join_systems,
     read_costs,
-    several,
-    times,
 )
 from cranfield.stats import Comparison, compare
-from cranfield.tables import format_p
+from cranfield.tables import format_milliseconds, format_number, format_p, format_percent, format_ratio
 
 FAR = 100  # ranks down to which a recall is measured
 
@@ -35,7 +31,7 @@ def summary(scores: Scores, settings: Settings) -> list[str]:
     """Three sentences: of the leader, of differences and of judgments; where costs were measured, one is of them."""
     if settings.get("costs") is None:
         return list(sentences(scores, settings))
-    material = Material(scores, tuple(settings["baseline"]), costs=read_costs(settings["costs"]))
+    material = ReportContext(scores, tuple(settings["baseline"]), costs=read_costs(settings["costs"]))
     if math.isnan(material.means[material.ranked[0]]):
         return list(sentences(scores, settings))
     return [_leader(material, settings), _behind_the_mean(material), _costs(material)]
@@ -43,7 +39,7 @@ def summary(scores: Scores, settings: Settings) -> list[str]:
 
 def sentences(scores: Scores, settings: Settings) -> Iterator[str]:
     """Who leads; what may be said of differences; how much nobody judged."""
-    material = Material(scores, tuple(settings["baseline"]))
+    material = ReportContext(scores, tuple(settings["baseline"]))
     means, names, label = material.means, material.systems, material.main.label
     first, *rest = material.ranked
     found = scores.interval(material.main_label, scores.runs[first].name)
@@ -60,7 +56,7 @@ def sentences(scores: Scores, settings: Settings) -> Iterator[str]:
     yield _unjudged(scores)
 
 
-def _claim(scores: Scores, settings: Settings, material: Material) -> str:
+def _claim(scores: Scores, settings: Settings, material: ReportContext) -> str:
     if len(scores.runs) < 2:
         return "With one system there is nothing to compare."
     try:
@@ -83,9 +79,9 @@ def _unjudged(scores: Scores) -> str:
         return f"Every document in the top {JUDGED_DEPTH} is judged."
     low, high = min(known.values()), max(known.values())
     most = max(known, key=lambda name: known[name])
-    if percent(low) == percent(high):
-        return f"{percent(high)} of the top {JUDGED_DEPTH} is unjudged."
-    return f"{percent(low)} to {percent(high)} of the top {JUDGED_DEPTH} is unjudged, most for {most}."
+    if format_percent(low) == format_percent(high):
+        return f"{format_percent(high)} of the top {JUDGED_DEPTH} is unjudged."
+    return f"{format_percent(low)} to {format_percent(high)} of the top {JUDGED_DEPTH} is unjudged, most for {most}."
 
 
 def compared(scores: Any, settings: Settings) -> Comparison:
@@ -115,7 +111,7 @@ def _seed(settings: Settings) -> int:
 # With costs
 
 
-def _leader(material: Material, settings: Settings) -> str:
+def _leader(material: ReportContext, settings: Settings) -> str:
     """Who leads, and from whom that can be told."""
     scores, names, label = material.scores, material.systems, material.main.label
     first = material.ranked[0]
@@ -124,7 +120,7 @@ def _leader(material: Material, settings: Settings) -> str:
     where = f" of {settings['title']}" if settings["title"] else ""
     over = f"{pluralize(len(names), 'system')} on {pluralize(len(material.topics), 'topic')}{where}"
     leads = "leads with" if len(names) > 1 and material.main.measure.is_quality else "has"
-    said = f"{over}: {names[first]} {leads} {label} {number(float(material.means[first]), 4)}{within}"
+    said = f"{over}: {names[first]} {leads} {label} {format_number(float(material.means[first]), 4)}{within}"
     if len(names) < 2:
         return f"{said}."
     try:
@@ -137,7 +133,7 @@ def _leader(material: Material, settings: Settings) -> str:
     return f"{said}{_apart(material, column, first, others)}."
 
 
-def _apart(material: Material, column: Any, first: int, others: list[int]) -> str:
+def _apart(material: ReportContext, column: Any, first: int, others: list[int]) -> str:
     """Which others the leader is better than, and whether it is than the next of them."""
     if not others:
         return ""
@@ -145,7 +141,7 @@ def _apart(material: Material, column: Any, first: int, others: list[int]) -> st
     pairs = {i: column.pair(runs[first].name, runs[i].name) for i in others}
     told = [i for i, pair in pairs.items() if pair.verdict == "better"]
     nearest = others[0]
-    mean = number(float(material.means[nearest]), 4)
+    mean = format_number(float(material.means[nearest]), 4)
     p = format_p(pairs[nearest].p_adjusted)
     how = f"p {p if p.startswith('<') else f'= {p}'}, {column.design.method}"
     if len(told) == len(others):
@@ -155,7 +151,7 @@ def _apart(material: Material, column: Any, first: int, others: list[int]) -> st
     return f"{some} cannot be told apart from {names[nearest]} with {mean} ({how})"
 
 
-def _behind_the_mean(material: Material) -> str:
+def _behind_the_mean(material: ReportContext) -> str:
     """What the mean of the leader hides: topics on which others are better, and documents that nobody judged."""
     first, names = material.ranked[0], material.systems
     gains = np.array([material.gains(first, i) for i in range(len(names))])
@@ -168,7 +164,7 @@ def _behind_the_mean(material: Material) -> str:
     worst = int(np.argmin(losses))
     rival = int(np.nanargmin(np.where(np.isnan(gains[:, worst]), 0.0, gains[:, worst])))
     what = f"on {lost} of {pluralize(len(material.topics), 'topic')} another system is better than {names[first]}"
-    most = f"most on topic {material.topics[worst]}, {names[rival]} by {number(-float(losses[worst]))}"
+    most = f"most on topic {material.topics[worst]}, {names[rival]} by {format_number(-float(losses[worst]))}"
     return f"The mean hides that {what} ({most}), and {unjudged[:1].lower()}{unjudged[1:]}"
 
 
@@ -178,15 +174,15 @@ def _judged(scores: Scores) -> str:
     if said.startswith("Every"):
         shares = [share for run in scores.runs if (share := scores.unjudged(FAR, run.name)) == share]
         if shares and max(shares) > 0:
-            return f"{said[:-1]}, but up to {percent(max(shares))} of the top {FAR} is not."
+            return f"{said[:-1]}, but up to {format_percent(max(shares))} of the top {FAR} is not."
     return said
 
 
-def _costs(material: Material) -> str:
+def _costs(material: ReportContext) -> str:
     """What the leader takes, beside the fastest."""
     costs, first = material.costs, material.ranked[0]
     assert costs is not None
-    front = front_of(material, costs)
+    front = find_pareto_front(material, costs)
     if not front.points:
         return "What systems cost could not be measured."
     best = max(front.points, key=lambda point: front.sign * point.mean)
@@ -196,19 +192,18 @@ def _costs(material: Material) -> str:
     said = f"{instead}{best.system} takes {_latency(best)} a query"
     if best is fastest:
         slowest = max(front.points, key=lambda point: point.latency.value)
-        ratio = times(slowest.latency.value, best.latency.value)
+        ratio = format_ratio(slowest.latency.value, best.latency.value)
         return f"{said}, and no other system is faster; {slowest.system}, the slowest, takes {ratio} as long."
     error = "" if compare_effectiveness(best, fastest) else " (within error)"
-    ratio = times(best.latency.value, fastest.latency.value)
-    gain = (
-        f"{number(abs(best.mean - fastest.mean))} {'more' if front.sign > 0 else 'less'} {material.main.label}{error}"
-    )
-    members = several([point.system for point in front.members], 8)
+    ratio = format_ratio(best.latency.value, fastest.latency.value)
+    more = "more" if front.sign > 0 else "less"
+    gain = f"{format_number(abs(best.mean - fastest.mean))} {more} {material.main.label}{error}"
+    members = join_systems([point.system for point in front.members], 8)
     quick = f"{ratio} as long as {fastest.system}, the fastest, for {gain}"
     return f"{said}, {quick}; {members} are on the Pareto front."
 
 
-def _latency(point: Point) -> str:
+def _latency(point: SystemPoint) -> str:
     low, high = point.latency.low, point.latency.high
-    within = "" if low is None or high is None else f" [{milliseconds(low)}, {milliseconds(high)}]"
-    return f"{milliseconds(point.latency.value)} ms{within}"
+    within = "" if low is None or high is None else f" [{format_milliseconds(low)}, {format_milliseconds(high)}]"
+    return f"{format_milliseconds(point.latency.value)} ms{within}"

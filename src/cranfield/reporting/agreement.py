@@ -1,9 +1,7 @@
-"""The agreement of assessors: as text for people and JSON for programs."""
+"""Agreement between assessors, as text and as JSON."""
 
 from __future__ import annotations
 
-import re
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,14 +18,25 @@ from cranfield.qrels_tools import (
     SystemRankings,
 )
 from cranfield.stats import AGREEMENT_TITLES, ALL_ASSESSOR_COEFFICIENTS, Estimate
-from cranfield.tables import MISSING, Cell, Table, dumped, render, versions
+from cranfield.tables import (
+    MISSING,
+    Cell,
+    Table,
+    dump_json,
+    format_interval,
+    format_number,
+    format_signed,
+    package_versions,
+    render_text,
+    wrap_sentences,
+)
 
-WIDTH = 100  # of lines that go to a file or a log
-MOST_COUPLES = 3  # whose confusion matrices are shown
-MOST_TOPICS = 25  # with intervals below; more are shown without
+WIDTH = 100  # of lines in a file or a log
+MOST_COUPLES = 3  # pairs of assessors whose confusion matrix is shown
+MOST_TOPICS = 25  # topics shown with intervals; more are shown without
 MOST_TOPIC_LINES = 60
 MOST_FLIPPED = 10
-MOST_SENTENCES = 3  # on rankings; more are summed up
+MOST_SENTENCES = 3  # about rankings; more are summarized
 _SHORT: Mapping[str, str] = {
     "percent": "Same grade",
     "overlap": "Overlap",
@@ -47,60 +56,33 @@ _OF_SEVERAL_BY_TOPIC = ("percent", "overlap", "fleiss_kappa", "alpha_ordinal", "
 
 
 def as_text(found: Agreement, width: int = WIDTH, styled: bool = False, full: bool = False) -> str:
-    """What matters first in a sentence, then the figures, whom they are of, and what one must know to trust them."""
-    parts = [*_said(_headline(found), width)]
-    parts += [render.terminal([_assessors(found)], width, styled)]
+    """A summary, then tables of coefficients, and notes on how they were computed."""
+    parts = [wrap_sentences([sentence], width) for sentence in _headline(found)]
+    parts += [render_text([_assessors(found)], width, styled)]
     if found.overall is not None and found.overall.pairs:
-        parts.append(render.terminal([_coefficients(found)], width, styled))
+        parts.append(render_text([_coefficients(found)], width, styled))
         if len(found.assessor_pairs) > 1:
-            parts.append(render.terminal([_couples(found)], width, styled))
+            parts.append(render_text([_couples(found)], width, styled))
         parts += _differences(found, width, styled, full)
         parts += _models(found, width, styled)
         parts.append(_topics(found, width, styled, full))
     if found.system_rankings is not None:
         parts += _systems(found.system_rankings, found.labels, width, styled, full)
-    parts.append("".join(_said(_remarks(found), width)))
+    parts.append(wrap_sentences(_remarks(found), width))
     return "\n".join(part.rstrip("\n") + "\n" for part in parts if part)
-
-
-def figure(value: float | None, places: int = 3) -> str:
-    """A figure as it is shown, with a minus sign and none before 0.
-
-    >>> figure(-0.0226), figure(-0.0001), figure(None)
-    ('−0.023', '0.000', '–')
-    """
-    text = render.number(value, places)
-    return text.replace("-", "−" if re.search("[1-9]", text) else "")
-
-
-def interval(found: Estimate) -> str:
-    """Both ends.
-
-    >>> interval(Estimate(0.5, 10, 0.25, 0.75))
-    '[0.250, 0.750]'
-    """
-    if found.low is None or found.high is None:
-        return MISSING
-    return f"[{figure(found.low)}, {figure(found.high)}]"
-
-
-def _said(sentences: Iterable[str], width: int) -> Iterator[str]:
-    """Sentences as paragraphs that fit."""
-    for sentence in sentences:
-        yield "\n".join(textwrap.wrap(sentence, width)) + "\n"
 
 
 def _headline(found: Agreement) -> Iterator[str]:
     group = found.overall
     if group is None or not group.pairs:
-        yield "There is no agreement to speak of." if group else "One assessor: nothing to compare."
+        yield "No pair was judged by two assessors." if group else "One assessor: nothing to compare."
         return
     known = group.coefficients
     who, both = ("They", "both") if len(group.names) == 2 else (f"{len(group.names)} assessors", "at least two")
     names = " and ".join(found.labels[name] for name in group.names) if len(group.names) == 2 else who
     of = pluralize(group.pairs, "pair") + f" that {both} judged ({pluralize(group.topics, 'topic')})"
     yield (
-        f"{names} give the same grade to {_percent(known['percent'].value)} of the {of}; "
+        f"{names} agree on {_percent(known['percent'].value)} of the {of}; "
         f"α (ordinal) {_with_interval(known['alpha_ordinal'])}, "
         f"AC2 (quadratic) {_with_interval(known['ac2_quadratic'])}."
     )
@@ -111,7 +93,11 @@ def _headline(found: Agreement) -> Iterator[str]:
     if len(rankings) <= MOST_SENTENCES:
         yield from (_ranking_sentence(one, found.labels) for one in rankings)
     else:
-        yield from _summed_up(rankings, found.labels)
+        yield from _summarize_rankings(rankings, found.labels)
+
+
+def _interval(figure: Estimate) -> str:
+    return format_interval(figure.low, figure.high)
 
 
 def _percent(value: float | None) -> str:
@@ -119,7 +105,7 @@ def _percent(value: float | None) -> str:
 
 
 def _with_interval(found: Estimate) -> str:
-    return figure(found.value) if found.low is None else f"{figure(found.value)} {interval(found)}"
+    return format_number(found.value) if found.low is None else f"{format_number(found.value)} {_interval(found)}"
 
 
 def _model_sentence(one: ModelAgainstPeople, found: Agreement) -> str:
@@ -135,26 +121,26 @@ def _model_sentence(one: ModelAgainstPeople, found: Agreement) -> str:
     return text
 
 
-def _summed_up(rankings: Sequence[RankingComparison], labels: Mapping[str, str]) -> Iterator[str]:
-    """The rankings of many pairs of assessors, a sentence for each measure."""
+def _summarize_rankings(rankings: Sequence[RankingComparison], labels: Mapping[str, str]) -> Iterator[str]:
+    """The rankings of many pairs of assessors, one sentence per measure."""
     for measure in dict.fromkeys(one.measure for one in rankings):
         own = [one for one in rankings if one.measure == measure and one.correlation is not None]
         taus = [one.correlation.tau for one in own if one.correlation is not None]
         if own:
-            flipped, lone, turned = (sum(numbers) for numbers in zip(*map(_flips, own), strict=True))
+            flipped, single, reversed_ = (sum(numbers) for numbers in zip(*map(_flips, own), strict=True))
             lowest = min(own, key=lambda one: one.correlation.tau if one.correlation is not None else 1)
             yield (
-                f"By {measure}, assessors two by two rank the systems with τ from {figure(min(taus))} "
-                f"({labels[lowest.first]} and {labels[lowest.second]}) to {figure(max(taus))}; "
+                f"By {measure}, pairs of assessors rank the systems with τ from {format_number(min(taus))} "
+                f"({labels[lowest.first]} and {labels[lowest.second]}) to {format_number(max(taus))}; "
                 f"{pluralize(flipped, 'significant pair')} of systems flipped in {pluralize(len(own), 'comparison')} "
-                f"({lone:,} significant by one only, {turned:,} reversed)."
+                f"({single:,} significant for one only, {reversed_:,} reversed)."
             )
 
 
 def _flips(one: RankingComparison) -> tuple[int, int, int]:
-    """How many pairs of systems are flipped, and of these how many significant by one only, how many reversed."""
-    turned = one.counts["reversed"]
-    return len(one.flipped), len(one.flipped) - turned, turned
+    """The number of flipped pairs of systems; of these, those significant for one assessor only, and those reversed."""
+    reversed_ = one.counts["reversed"]
+    return len(one.flipped), len(one.flipped) - reversed_, reversed_
 
 
 def _ranking_sentence(one: RankingComparison, labels: Mapping[str, str]) -> str:
@@ -165,9 +151,10 @@ def _ranking_sentence(one: RankingComparison, labels: Mapping[str, str]) -> str:
     first, second, flipped = labels[one.first], labels[one.second], len(one.flipped)
     text = (
         f"By {one.measure}, {first} and {second} rank {pluralize(alike.systems, 'system')} with "
-        f"τ {figure(alike.tau)}, τ_AP {figure(alike.tau_ap)}: of {pluralize(number, 'pair')} of systems "
-        f"{counts['same'] + flipped:,} differ significantly by at least one, {counts['same']:,} by both alike, "
-        f"{flipped:,} flipped ({counts['first only']:,} by {first} only, {counts['second only']:,} by {second} only, "
+        f"τ {format_number(alike.tau)}, τ_AP {format_number(alike.tau_ap)}: of {pluralize(number, 'pair')} of systems "
+        f"{counts['same'] + flipped:,} differ significantly for at least one, {counts['same']:,} for both in the same "
+        f"direction, {flipped:,} flipped ({counts['first only']:,} for {first} only, {counts['second only']:,} for "
+        f"{second} only, "
         f"{counts['reversed']:,} reversed)."
     )
     return f"{text} {one.note[0].upper() + one.note[1:]}" if one.note else text
@@ -182,11 +169,11 @@ def _assessors(found: Agreement) -> Table:
 def _assessor(one: AssessorSummary, scale: Floats) -> tuple[Cell, ...]:
     share = MISSING if not one.pairs else f"{100 * one.relevant / one.pairs:.1f} %"
     grades = (f"{one.grades.get(float(grade), 0):,}" for grade in scale)
-    return tuple(map(Cell, (one.label, f"{one.pairs:,}", f"{one.topics:,}", figure(one.mean), share, *grades)))
+    return tuple(map(Cell, (one.label, f"{one.pairs:,}", f"{one.topics:,}", format_number(one.mean), share, *grades)))
 
 
 def _coefficients(found: Agreement) -> Table:
-    """Everyone, a line a figure; beside it people alone, where there are models."""
+    """One row per coefficient: for everyone and, if there are models, for people alone."""
     groups = [group for group in (found.overall, found.people) if group is not None]
     heads = ("All",) if len(groups) == 1 else ("All", "People")
     titles = (f"{100 * found.design.level:g} % interval", "Pairs")
@@ -195,7 +182,7 @@ def _coefficients(found: Agreement) -> Table:
         cells = [Cell(AGREEMENT_TITLES[name])]
         for group in groups:
             one = group.coefficients.get(name)
-            shown = (figure(one.value), interval(one), f"{one.n:,}") if one else (MISSING,) * 3
+            shown = (format_number(one.value), _interval(one), f"{one.n:,}") if one else (MISSING,) * 3
             cells += map(Cell, shown)
         rows.append(tuple(cells))
     several = len(groups) > 1
@@ -209,24 +196,24 @@ def _couples(found: Agreement) -> Table:
     for couple in (couple for couple in found.assessor_pairs if couple.pairs):
         figures = (_cell(couple.coefficients[name]) for name in names)
         rows.append((Cell(" – ".join(couple.labels)), Cell(f"{couple.pairs:,}"), *figures))
-    return Table("Two by two", ("Assessors", "Pairs", *(_SHORT[name] for name in names)), tuple(rows))
+    return Table("Pairs of assessors", ("Assessors", "Pairs", *(_SHORT[name] for name in names)), tuple(rows))
 
 
 def _cell(one: Estimate, small: bool = True) -> Cell:
-    return Cell(figure(one.value), below=interval(one) if small and one.low is not None else "")
+    return Cell(format_number(one.value), below=_interval(one) if small and one.low is not None else "")
 
 
 def _differences(found: Agreement, width: int, styled: bool, full: bool) -> Iterator[str]:
-    """Who is stricter, and which grades are taken for which."""
+    """Who is stricter, and which grades are confused."""
     shown = [couple for couple in found.assessor_pairs if couple.pairs]
     cut = len(shown) if full else MOST_COUPLES
     for couple in shown[:cut]:
         assert couple.confusion is not None
         title = f"Grades by {couple.labels[0]} (rows) and {couple.labels[1]} (columns)"
-        yield render.terminal([_matrix(title, couple.confusion, found.scale)], width, styled)
-        yield from _said([_stricter(couple)], width)
+        yield render_text([_matrix(title, couple.confusion, found.scale)], width, styled)
+        yield wrap_sentences([_stricter(couple)], width)
     if len(shown) > cut:
-        yield f"{len(shown) - cut} more pairs of assessors: --full, or --format json.\n"
+        yield f"{len(shown) - cut} more pairs of assessors; see --full or --format json.\n"
 
 
 def _stricter(couple: AssessorPair) -> str:
@@ -237,7 +224,7 @@ def _stricter(couple: AssessorPair) -> str:
     sign = "+" if gap.value is not None and gap.value > 0 else ""
     text = (
         f"{second} gives a higher grade than {first} in {higher} and a lower one in {lower} of the pairs: mean grades "
-        f"{figure(couple.means[0])} and {figure(couple.means[1])}, {sign}{_with_interval(gap)}."
+        f"{format_number(couple.means[0])} and {format_number(couple.means[1])}, {sign}{_with_interval(gap)}."
     )
     if any(couple.only):
         text += f" Not compared: {couple.only[0]:,} judged by {first} only, {couple.only[1]:,} by {second} only."
@@ -258,8 +245,8 @@ def _matrix(title: str, counts: Ints, scale: Floats) -> Table:
 def _models(found: Agreement, width: int, styled: bool) -> Iterator[str]:
     for one in found.models if len(found.assessors) > 2 else ():
         if one.judgments:
-            title = f"Grades by people (rows) and {found.labels[one.model]} (columns), every judgment of a person"
-            yield render.terminal([_matrix(title, one.confusion, found.scale)], width, styled)
+            title = f"Grades by people (rows) and {found.labels[one.model]} (columns), per judgment by a person"
+            yield render_text([_matrix(title, one.confusion, found.scale)], width, styled)
 
 
 def _topics(found: Agreement, width: int, styled: bool, full: bool) -> str:
@@ -274,11 +261,11 @@ def _topics(found: Agreement, width: int, styled: bool, full: bool) -> str:
         for query, group in lines[:cut]
     ]
     if len(lines) > 1:
-        means = (figure(_mean(group.coefficients[name].value for group in found.topics.values())) for name in wanted)
+        means = (format_number(_mean(group.coefficients[name].value for group in found.topics.values())) for name in wanted)
         rows.append((Cell("Mean"), Cell(""), *map(Cell, means)))
     table = Table("By topic", ("Topic", "Pairs", *(_SHORT[name] for name in wanted)), tuple(rows))
-    more = f"{len(lines) - cut:,} more topics: --full, or --format json.\n" if len(lines) > cut else ""
-    return render.terminal([table], width, styled) + more
+    more = f"{len(lines) - cut:,} more topics; see --full or --format json.\n" if len(lines) > cut else ""
+    return render_text([table], width, styled) + more
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -288,31 +275,26 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 def _systems(found: SystemRankings, labels: Mapping[str, str], width: int, styled: bool, full: bool) -> Iterator[str]:
     for measure in found.measures:
-        yield render.terminal([_means(found, measure, labels)], width, styled)
+        yield render_text([_means(found, measure, labels)], width, styled)
     if any(one.correlation for one in found.comparisons):
-        yield render.terminal([_rankings(found, labels)], width, styled)
+        yield render_text([_rankings(found, labels)], width, styled)
     for one in found.comparisons:
         cut = len(one.flipped) if full else MOST_FLIPPED
         first, second = labels[one.first], labels[one.second]
-        by = {"reversed": "by each", "first only": f"by {first} only", "second only": f"by {second} only"}
+        by = {"reversed": "for both", "first only": f"for {first} only", "second only": f"for {second} only"}
         lines = [
-            f"Flipped: {pair.system} − {pair.reference} is {_signed(pair.first)} by {first}, "
-            f"{_signed(pair.second)} by {second} ({one.measure}), significant {by[pair.verdict]}."
+            f"Flipped: {pair.system} − {pair.reference} is {format_signed(pair.first, 4)} by {first}, "
+            f"{format_signed(pair.second, 4)} by {second} ({one.measure}), significant {by[pair.verdict]}."
             for pair in one.flipped[:cut]
         ]
         if len(one.flipped) > cut:
             more = pluralize(len(one.flipped) - cut, "more flipped pair")
-            lines.append(f"{more} by {first} and {second} ({one.measure}): --full, or --format json.")
-        yield "".join(_said(lines, width))
-
-
-def _signed(value: float) -> str:
-    text = figure(value, 4)
-    return f"+{text}" if value > 0 and re.search("[1-9]", text) else text
+            lines.append(f"{more} by {first} and {second} ({one.measure}); see --full or --format json.")
+        yield wrap_sentences(lines, width)
 
 
 def _means(found: SystemRankings, measure: str, labels: Mapping[str, str]) -> Table:
-    """Systems by the first assessor's means, with the rank that each assessor gives them."""
+    """Systems ordered by the first assessor's means, with the rank for each assessor."""
     own = [one for one in found.by_assessor if one.measure == measure]
     systems = sorted(found.systems, key=lambda system: -own[0].means[system])
     rows = []
@@ -322,12 +304,16 @@ def _means(found: SystemRankings, measure: str, labels: Mapping[str, str]) -> Ta
             top = max(one.means.values())
             rank = 1 + sum(round(mean - one.means[system], 12) > 0 for mean in one.means.values())
             cells.append(
-                Cell(figure(one.means[system], 4), best=len(systems) > 1 and one.means[system] == top, mark=f"({rank})")
+                Cell(
+                    format_number(one.means[system], 4),
+                    best=len(systems) > 1 and one.means[system] == top,
+                    mark=f"({rank})",
+                )
             )
         rows.append(tuple(cells))
     header = ("System", *(labels[one.assessor] for one in own))
     last = (Cell("Topics"), *(Cell(f"{one.topics:,}") for one in own))
-    return Table(f"{measure} by each assessor's judgments (rank)", header, (*rows, last))
+    return Table(f"{measure} with each assessor's judgments (rank)", header, (*rows, last))
 
 
 def _rankings(found: SystemRankings, labels: Mapping[str, str]) -> Table:
@@ -338,13 +324,13 @@ def _rankings(found: SystemRankings, labels: Mapping[str, str]) -> Table:
         if one.correlation is not None:
             names, alike = f"{labels[one.first]} – {labels[one.second]}", (one.correlation.tau, one.correlation.tau_ap)
             numbers = (f"{n:,}" for n in _numbers(one).values())
-            rows.append(tuple(map(Cell, (names, one.measure, f"{one.topics:,}", *map(figure, alike), *numbers))))
-    title = "Rankings of systems, and pairs of systems that differ significantly, on what both judged"
+            rows.append(tuple(map(Cell, (names, one.measure, f"{one.topics:,}", *map(format_number, alike), *numbers))))
+    title = "Rankings of systems and significant differences, on pairs that both judged"
     return Table(title, header, tuple(rows), names=2)
 
 
 def _numbers(one: RankingComparison) -> dict[str, int]:
-    """How many pairs of systems are alike by both, flipped in all and in each way, and significant by neither."""
+    """Numbers of pairs of systems by verdict: same for both, flipped in all and in each way, neither."""
     numbers = {verdict.replace(" ", "_"): number for verdict, number in one.counts.items()}
     return {"same": numbers.pop("same"), "flipped": len(one.flipped), **numbers}
 
@@ -353,16 +339,16 @@ def _remarks(found: Agreement) -> Iterator[str]:
     group = found.overall
     if group is not None and group.pairs:
         yield _how(found.design, found.scale)
-        told: dict[str, list[str]] = {}
+        by_note: dict[str, list[str]] = {}
         for name, one in group.coefficients.items():
             if one.note:
-                told.setdefault(one.note, []).append(_SHORT[name])
-        yield from (f"{', '.join(names)}: {note}" for note, names in told.items())
+                by_note.setdefault(one.note, []).append(_SHORT[name])
+        yield from (f"{', '.join(names)}: {note}" for note, names in by_note.items())
         if len(group.names) > 2 and 0 < group.full < group.pairs:
             names = " and ".join(AGREEMENT_TITLES[name] for name in ALL_ASSESSOR_COEFFICIENTS)
-            yield f"{names} are over the {pluralize(group.full, 'pair')} that all {len(group.names)} judged."
+            yield f"{names} use the {pluralize(group.full, 'pair')} that all {len(group.names)} judged."
         if apart := [" – ".join(couple.labels) for couple in found.assessor_pairs if not couple.pairs]:
-            yield f"No pair in common, so nothing to compare: {', '.join(apart)}."
+            yield f"No judged pair in common: {', '.join(apart)}."
         if len(found.assessor_pairs) > 1:
             constant = [c for c in found.assessor_pairs if c.coefficients["kappa"].note and c.pairs]
             yield from (f"{' – '.join(c.labels)}: {c.coefficients['kappa'].note}" for c in constant)
@@ -386,7 +372,7 @@ def _how(design: AgreementDesign, scale: Floats) -> str:
 
 
 def as_json(found: Agreement) -> str:
-    """Everything in full precision; what there is no number for is null."""
+    """All results in full precision; missing numbers are null."""
     design = found.design
     content = {
         "assessors": [_assessor_record(one) for one in found.assessors],
@@ -406,9 +392,9 @@ def as_json(found: Agreement) -> str:
         "models": [_model_record(one) for one in found.models],
         "systems": None if found.system_rankings is None else _standings_record(found.system_rankings),
         "notes": [*found.notes, *(found.system_rankings.notes if found.system_rankings else ())],
-        "versions": versions("numpy"),
+        "versions": package_versions("numpy"),
     }
-    return dumped(content)
+    return dump_json(content)
 
 
 def _assessor_record(one: AssessorSummary) -> dict[str, Any]:

@@ -1,12 +1,11 @@
-"""A comparison of systems in every form that `cranfield compare` and `cranfield leaderboard` print."""
+"""A comparison of systems in all formats of `cranfield compare` and `cranfield leaderboard`."""
 
 from __future__ import annotations
 
 import csv
 import io
 import math
-import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cranfield.base import Record, as_dict, pluralize, replace
@@ -23,20 +22,35 @@ from cranfield.stats import (
     find_warnings,
     generate_letters,
 )
-from cranfield.tables import Cell, Table, dumped, format_p, number, render, versions
+from cranfield.tables import (
+    MISSING,
+    Cell,
+    Table,
+    dump_json,
+    escape_html,
+    format_number,
+    format_p,
+    format_signed,
+    package_versions,
+    render_html,
+    render_latex,
+    render_markdown,
+    render_text,
+    wrap_sentences,
+)
 
-MOST_SYSTEMS = 20  # with more, small print would make a table too long to read
+MOST_SYSTEMS = 20  # with more, intervals would make a table too long to read
 MOST_DIFFERENCES = 40  # comparisons listed one by one
 MOST_CLAIMS = 12  # sentences printed; JSON has all
 FORMATS = ("table", "markdown", "latex", "html", "csv", "json")
 
 
 class View(Record):
-    """How figures are shown."""
+    """How numbers are shown."""
 
     percent: bool = False
     places: int | None = None
-    full: bool = False  # all small print, comparisons and sentences, however many
+    full: bool = False  # all intervals, comparisons and sentences, however many
     sentences: bool = True
 
     def scale(self, column: MeasureComparison) -> int:
@@ -48,92 +62,73 @@ class View(Record):
         return 2 if self.scale(column) == 100 else 4
 
     def figure(self, column: MeasureComparison, value: float | None) -> str:
-        return _minus(number(None if value is None else value * self.scale(column), self.decimals(column)))
+        return format_number(None if value is None else value * self.scale(column), self.decimals(column))
 
     def signed(self, column: MeasureComparison, value: float) -> str:
-        text = self.figure(column, value)
-        return f"+{text}" if value > 0 and _is_something(text) else text
+        return format_signed(value * self.scale(column), self.decimals(column))
 
     def interval(self, column: MeasureComparison, low: float | None, high: float | None) -> str:
         if low is None or high is None:
-            return render.MISSING
+            return MISSING
         return f"[{self.figure(column, low)}, {self.figure(column, high)}]"
 
 
-def _minus(text: str) -> str:
-    """A figure with a minus sign, and none before 0.
-
-    >>> _minus("-0.50"), _minus("-0.00")
-    ('−0.50', '0.00')
-    """
-    return text.replace("-", "−" if _is_something(text) else "")
-
-
-def _is_something(text: str) -> bool:
-    """Whether a figure is other than 0 as it is printed."""
-    return any(char in "123456789" for char in text)
-
-
 def as_text(comparison: Comparison, format: str, view: View, width: int, styled: bool) -> str:
-    """A comparison in one of the formats by name."""
+    """A comparison in one of FORMATS."""
     if format == "table":
         return as_table(comparison, view, width, styled)
     by_name = {"markdown": as_markdown, "latex": as_latex, "html": as_html}
-    return by_name[format](comparison, view) if format in by_name else as_data(comparison, format)
-
-
-def as_data(comparison: Comparison, format: str) -> str:
-    return as_csv(comparison) if format == "csv" else as_json(comparison)
+    return by_name[format](comparison, view) if format in by_name else _DATA[format](comparison)
 
 
 def as_table(comparison: Comparison, view: View, width: int, styled: bool) -> str:
-    """For people: the table, what its figures are, each difference, and what may be said of it."""
+    """Tables of means and differences with a legend, and the conclusions that may be drawn."""
     parts = [
-        render.terminal([mean_table(comparison, view)], width, styled),
-        _wrapped([_legend(comparison, view, "text")], width),
-        render.terminal(found, width, styled) if (found := difference_tables(comparison, view)) else "",
-        *(_wrapped(lines, width) for lines in _remarks(comparison, view).values()),
+        render_text([mean_table(comparison, view)], width, styled),
+        wrap_sentences([_legend(comparison, view, "text")], width),
+        render_text(found, width, styled) if (found := difference_tables(comparison, view)) else "",
+        *(wrap_sentences(lines, width) for lines in _remarks(comparison, view).values()),
     ]
     return "\n".join(part for part in parts if part)
 
 
 def as_markdown(comparison: Comparison, view: View) -> str:
-    parts = [render.markdown(mean_table(comparison, view)), _legend(comparison, view, "text") + "\n"]
-    parts += [render.markdown(table) for table in difference_tables(comparison, view)]
+    parts = [render_markdown(mean_table(comparison, view)), _legend(comparison, view, "text") + "\n"]
+    parts += [render_markdown(table) for table in difference_tables(comparison, view)]
     for title, lines in _remarks(comparison, view).items():
         parts.append(f"**{title}**\n\n" + "".join(f"- {line}\n" for line in lines))
     return "\n".join(parts)
 
 
 def as_latex(comparison: Comparison, view: View) -> str:
-    parts = [render.latex(mean_table(comparison, view), _legend(comparison, view, "raised"), "tab:comparison")]
+    parts = [render_latex(mean_table(comparison, view), _legend(comparison, view, "raised"), "tab:comparison")]
     for i, table in enumerate(difference_tables(comparison, view), 1):
         # the title goes into the caption
-        parts.append(render.latex(replace(table, title=""), f"{table.title}.", f"tab:differences-{i}"))
+        parts.append(render_latex(replace(table, title=""), f"{table.title}.", f"tab:differences-{i}"))
     lines = (line for remarks in _remarks(comparison, view).values() for line in remarks)
     return "\n".join([*parts, "".join(f"% {line}\n" for line in lines)])
 
 
 def as_html(comparison: Comparison, view: View) -> str:
-    """A page of its own, which opens without a network."""
+    """A complete page that needs no network."""
     return page("Comparison of systems", html_parts(comparison, view))
 
 
 def html_parts(comparison: Comparison, view: View) -> str:
-    """The tables and sentences, to be put into a page."""
-    parts = [render.html(mean_table(comparison, view), _legend(comparison, view, "raised"))]
-    parts += [render.html(table) for table in difference_tables(comparison, view)]
+    """The tables and sentences, for inclusion in a page."""
+    parts = [render_html(mean_table(comparison, view), _legend(comparison, view, "raised"))]
+    parts += [render_html(table) for table in difference_tables(comparison, view)]
     for title, lines in _remarks(comparison, view).items():
-        items = "\n".join(f"<li>{render.escaped(line)}</li>" for line in lines)
-        parts.append(f"<h2>{render.escaped(title)}</h2>\n<ul>\n{items}\n</ul>\n")
+        items = "\n".join(f"<li>{escape_html(line)}</li>" for line in lines)
+        parts.append(f"<h2>{escape_html(title)}</h2>\n<ul>\n{items}\n</ul>\n")
     return "\n".join(parts)
 
 
 def page(title: str, body: str) -> str:
     return (
-        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{render.escaped(title)}</title>\n'
+        f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<title>{escape_html(title)}</title>\n'
         f'<meta name="viewport" content="width=device-width">\n<style>{_STYLE}</style>\n</head>\n<body>\n'
-        f"<h1>{render.escaped(title)}</h1>\n{body}</body>\n</html>\n"
+        f"<h1>{escape_html(title)}</h1>\n{body}</body>\n</html>\n"
     )
 
 
@@ -148,39 +143,39 @@ _STYLE = (
 
 
 def remarks(comparison: Comparison, view: View) -> list[str]:
-    """Everything that is said of a comparison, as lines."""
+    """The legend, conclusions, warnings and notes, as lines."""
     found = [line for lines in _remarks(comparison, view).values() for line in lines]
     return [_legend(comparison, view, "text"), *found]
 
 
 def _remarks(comparison: Comparison, view: View) -> dict[str, list[str]]:
-    """Sentences by what they are: claims, warnings, notes."""
+    """Sentences by kind: conclusions, warnings, notes."""
     said = sentences(comparison, view) if view.sentences else []
     warned = [f"Warning: {warning}" for warning in _warnings(comparison, view)]
-    kinds = {"What may be said": said, "Warnings": warned, "Notes": list(comparison.notes)}
+    kinds = {"Conclusions": said, "Warnings": warned, "Notes": list(comparison.notes)}
     return {title: lines for title, lines in kinds.items() if lines}
 
 
 def _warnings(comparison: Comparison, view: View) -> list[str]:
-    """What speaks against the figures, in the figures of the table."""
+    """Warnings, with numbers as the table shows them."""
     if not view.percent:
         return list(comparison.warnings)
     return list(find_warnings(comparison.tables, comparison.columns, comparison.references, percent=True))
 
 
 def sentences(comparison: Comparison, view: View) -> list[str]:
-    """What may be claimed; of many sentences, those about the first measure of each collection."""
+    """The conclusions; if they are many, those about the first measure of each collection."""
     found = list(find_claims(comparison.tables, comparison.columns, comparison.references, view.percent))
     if view.full or len(found) <= MOST_CLAIMS:
         return [claim.text for claim in found]
     first = {column.collection: column.label for column in reversed(comparison.columns) if column.scored.is_quality}
     kept = [claim for claim in found if claim.measure in ("", first.get(claim.collection, ""))]
     shown = [claim.text for claim in kept[:MOST_CLAIMS]]
-    return [*shown, f"{pluralize(len(found) - len(shown), 'sentence')} more with --full, or in --format json."]
+    return [*shown, f"{pluralize(len(found) - len(shown), 'more sentence')} with --full or --format json."]
 
 
 def mean_table(comparison: Comparison, view: View) -> Table:
-    """A system a row, a measure a column: means, the best in bold, marks for significant differences."""
+    """Means, one row per system and one column per measure, with marks for significant differences."""
     small = view.full or len(comparison.systems) <= MOST_SYSTEMS
     columns = [_mean_column(comparison, column, view, small) for column in comparison.columns]
     header = [column.label for column in comparison.columns]
@@ -213,12 +208,12 @@ def _letters(comparison: Comparison) -> dict[str, str]:
 
 def _mean_column(comparison: Comparison, column: MeasureComparison, view: View, small: bool) -> list[Cell]:
     texts = {score.name: view.figure(column, score.mean) for score in column.systems}
-    # what looks equal is marked alike
+    # means that print the same are marked the same
     best = {texts[score.name] for score in column.systems if score.is_best}
     cells = []
     for system in comparison.systems:
         if system not in texts:
-            cells.append(Cell(render.MISSING))
+            cells.append(Cell(MISSING))
             continue
         score = column.systems[column.names.index(system)]
         up, down = _marks(comparison, column, score)
@@ -229,30 +224,30 @@ def _mean_column(comparison: Comparison, column: MeasureComparison, view: View, 
 
 
 def _marks(comparison: Comparison, column: MeasureComparison, score: SystemScore) -> tuple[str, str]:
-    """Letters of the references that a system is better than, and of those that it is worse than."""
+    """Letters of the references that a system is better than, and of those it is worse than."""
     if not comparison.references:
-        return _parted(score.letters), ""
+        return _join_letters(score.letters), ""
     found: dict[str, list[str]] = {"better": [], "worse": [], "undecided": []}
     letters = _letters(comparison)
     for reference, letter in letters.items():
         if reference != score.name and column.has(score.name, reference):
             found[column.pair(score.name, reference).verdict].append(letter)
-    # aa and a, a must not look alike
+    # aa must not look like a and a
     between = "," if any(len(letter) > 1 for letter in letters.values()) else ""
     return between.join(found["better"]), between.join(found["worse"])
 
 
-def _parted(letters: str) -> str:
-    """Letters that are parted by spaces, which vanish in superscripts, by commas.
+def _join_letters(letters: str) -> str:
+    """Letters separated by commas instead of spaces, which vanish in superscripts.
 
-    >>> _parted("a aa"), _parted("ab")
+    >>> _join_letters("a aa"), _join_letters("ab")
     ('a,aa', 'ab')
     """
     return letters.replace(" ", ",")
 
 
 def _small(comparison: Comparison, column: MeasureComparison, score: SystemScore, view: View) -> str:
-    """The interval of a mean; effect size, and topics won, tied and lost, against each reference or the best."""
+    """Half the interval of a mean; effect size and W/T/L against each reference or the best."""
     lines = []
     if score.low is not None and score.high is not None:
         lines.append(f"±{view.figure(column, (score.high - score.low) / 2)}")
@@ -263,13 +258,13 @@ def _small(comparison: Comparison, column: MeasureComparison, score: SystemScore
             who = f"{letters[other]}: " if len(others) > 1 else ""
             lines.append(who + _effect(column.pair(score.name, other)))
         elif len(others) > 1:
-            lines.append(f"{letters[other]}: {render.MISSING}")
+            lines.append(f"{letters[other]}: {MISSING}")
     return "\n".join(lines)
 
 
 def _effect(pair: PairComparison) -> str:
     effect = pair.effect
-    return f"g {_standardised(effect.hedges_g)}, {_wins(pair)}"
+    return f"g {format_number(effect.hedges_g, 2)}, {_wins(pair)}"
 
 
 def _wins(pair: PairComparison) -> str:
@@ -278,12 +273,8 @@ def _wins(pair: PairComparison) -> str:
     return "/".join(f"{n:,}" if n >= 10_000 else str(n) for n in counts)
 
 
-def _standardised(value: float | None) -> str:
-    return _minus(number(value, 2))
-
-
 def _collection_column(comparison: Comparison, label: str, view: View) -> list[Cell]:
-    """The mean over collections of each system, the best among those that are on all of them in bold."""
+    """The mean over collections of each system; the best of those evaluated on all of them is bold."""
     column = comparison.column(label)
     found = [comparison.collection_mean(system, label) for system in comparison.systems]
     texts = [view.figure(column, None if one is None else one.mean) for one in found]
@@ -301,17 +292,17 @@ def _present(mean: Any) -> str:
 
 
 def _judged_columns(comparison: Comparison) -> dict[str, list[Cell]]:
-    """The judged share of the top ten of each system, for each collection whose runs are at hand."""
+    """The judged share of the top ten of each system, for each collection whose runs are known."""
     found = {}
     for collection, table in comparison.tables.items():
         if table.has_runs:
             shares = {run: table.judged_share(run) for run in table.runs}
-            found[collection] = [Cell(_percent(shares.get(system))) for system in comparison.systems]
+            found[collection] = [Cell(_format_share(shares.get(system))) for system in comparison.systems]
     return found
 
 
-def _percent(share: float | None) -> str:
-    return render.MISSING if share is None else f"{100 * share:.1f} %"
+def _format_share(share: float | None) -> str:
+    return MISSING if share is None else f"{100 * share:.1f} %"
 
 
 def _legend(comparison: Comparison, view: View, marks: str) -> str:
@@ -330,10 +321,10 @@ def _legend(comparison: Comparison, view: View, marks: str) -> str:
         if any(column.letters for column in comparison.columns):
             said.append("Systems that share a letter do not differ significantly by this test.")
     if view.full or len(comparison.systems) <= MOST_SYSTEMS:
-        said.append(f"Small: ± half an interval; Hedges' g and W/T/L against {against}.")
+        said.append(f"Below: ± half an interval; Hedges' g and W/T/L against {against}.")
     said += _scale(comparison, view)
     if len(comparison.collections) > 1:
-        said.append("Means of collections are over those that a system was evaluated on.")
+        said.append("Means of collections are over the collections that a system was evaluated on.")
     return " ".join(said)
 
 
@@ -342,7 +333,7 @@ def _scale(comparison: Comparison, view: View) -> list[str]:
 
 
 def difference_tables(comparison: Comparison, view: View) -> list[Table]:
-    """Each difference with its interval and p, measure by measure; none where there are too many to read."""
+    """Each difference with its interval and p, measure by measure; none if there are too many to read."""
     listed = [(column, column.reported_pairs(comparison.references)) for column in comparison.columns]
     if not view.full and sum(len(pairs) for _, pairs in listed) > MOST_DIFFERENCES:
         return []
@@ -354,7 +345,7 @@ def difference_tables(comparison: Comparison, view: View) -> list[Table]:
 
 
 def _by_reference(comparison: Comparison, pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
-    """The systems compared with each reference; where all pairs are compared, with the best system."""
+    """The systems compared with each reference, or with the best system if all pairs are compared."""
     found: dict[str, list[str]] = {}
     for system, reference in pairs:
         one, other = (reference, system) if comparison.references else (system, reference)
@@ -392,22 +383,21 @@ def _difference_row(column: MeasureComparison, pair: PairComparison, view: View)
         Cell(pair.system),
         Cell(view.signed(column, pair.difference)),
         Cell(view.interval(column, pair.low, pair.high)),
-        Cell(_standardised(effect.d_z)),
-        Cell(_standardised(effect.hedges_g)),
+        Cell(format_number(effect.d_z, 2)),
+        Cell(format_number(effect.hedges_g, 2)),
         Cell(_wins(pair)),
         Cell(format_p(pair.p_adjusted)),
         Cell(format_p(pair.p_beside_adjusted)),
-        Cell(render.MISSING if relative is None else _relative(relative)),
+        Cell(MISSING if relative is None else _relative(relative)),
     )
 
 
 def _relative(share: float) -> str:
-    text = f"{100 * share:+,.1f} %"
-    return _minus(text) if _is_something(text) else text.lstrip("+-")
+    return f"{format_signed(100 * share, 1)} %"
 
 
 def as_csv(comparison: Comparison) -> str:
-    """A line for each system on each measure, then one for each comparison, in full precision."""
+    """One row per system and measure, then one per comparison, in full precision."""
     fields = ("collection", "measure", "system", "n", "mean", "low", "high", "judged_top_10", "best", "letters")
     lines = (
         {"collection": column.collection, "measure": column.label} | _system_record(score)
@@ -425,7 +415,7 @@ def as_csv(comparison: Comparison) -> str:
 
 
 def as_json(comparison: Comparison) -> str:
-    """Everything, in full precision."""
+    """All results in full precision."""
     design = comparison.design
     content: dict[str, Any] = {
         "caption": comparison.caption,
@@ -437,7 +427,7 @@ def as_json(comparison: Comparison) -> str:
         "claims": [as_dict(claim) for claim in comparison.claims],
         "warnings": list(comparison.warnings),
         "notes": list(comparison.notes),
-        "versions": versions("numpy", "scipy"),
+        "versions": package_versions("numpy", "scipy"),
     }
     if len(comparison.collections) > 1:
         content["means_of_collections"] = [
@@ -446,20 +436,19 @@ def as_json(comparison: Comparison) -> str:
             for system in comparison.systems
             if (mean := comparison.collection_mean(system, label)) is not None
         ]
-    return _dumped(content)
-
-
-def _dumped(content: Mapping[str, Any]) -> str:
-    return dumped(_finite(content))
+    return dump_json(_finite(content))
 
 
 def _finite(value: Any) -> Any:
-    """The same with None for what JSON cannot hold: t is infinite where differences do not vary."""
+    """The same with None for numbers that JSON lacks: t is infinite if differences do not vary."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
         return {str(key): _finite(own) for key, own in value.items()}
     return [_finite(own) for own in value] if isinstance(value, (list, tuple)) else value
+
+
+_DATA: dict[str, Callable[[Comparison], str]] = {"csv": as_csv, "json": as_json}
 
 
 def _collection_record(comparison: Comparison, name: str) -> dict[str, Any]:
@@ -490,7 +479,7 @@ def _column_record(column: MeasureComparison) -> dict[str, Any]:
 
 
 def _done_record(column: MeasureComparison) -> dict[str, Any]:
-    """What the method did with a column; None for what it does not have."""
+    """Details of the method; None for those it does not have."""
     return {name: column.details.get(name) for name in ("exact", "resamples", "seed", "V_E", "df", "critical")}
 
 
@@ -556,12 +545,8 @@ def _pair_record(pair: PairComparison) -> dict[str, Any]:
     }
 
 
-def _wrapped(lines: Sequence[str], width: int) -> str:
-    return "".join(f"{part}\n" for line in lines for part in textwrap.wrap(line, width, break_on_hyphens=False) or [""])
-
-
 def leaderboard_table(board: Leaderboard, view: View) -> Table:
-    """A system a row, best first: its rank, and its mean with interval and rank on each split."""
+    """One row per system, best first: its rank, and its mean with interval and rank on each split."""
     splits = board.comparison.columns
     several = len(splits) > 1
     header = ["Rank", "System"]
@@ -573,27 +558,26 @@ def leaderboard_table(board: Leaderboard, view: View) -> Table:
 
 def _entry_cells(board: Leaderboard, entry: LeaderboardEntry, view: View) -> Iterator[Cell]:
     splits = board.comparison.columns
-    yield Cell(render.MISSING if entry.rank is None else str(entry.rank))
+    yield Cell(MISSING if entry.rank is None else str(entry.rank))
     yield Cell(entry.system)
     if len(splits) > 1:
         present = "" if entry.present == len(splits) else f"{entry.present} of {len(splits)}"
         yield Cell(view.figure(splits[0], entry.mean), entry.rank == 1 and board.by is None, present)
     for column, rank in zip(splits, entry.ranks, strict=True):
         if rank is None:
-            yield Cell(render.MISSING)
+            yield Cell(MISSING)
             continue
         score = column.systems[column.names.index(entry.system)]
         half = (
             "" if score.low is None or score.high is None else f"±{view.figure(column, (score.high - score.low) / 2)}"
         )
         place = f"{half} #{rank}".strip() if len(splits) > 1 else half
-        yield Cell(
-            view.figure(column, score.mean), score.is_best, place, _parted(score.letters), _parted(score.letters)
-        )
+        letters = _join_letters(score.letters)
+        yield Cell(view.figure(column, score.mean), score.is_best, place, letters, letters)
 
 
 def leaderboard_text(board: Leaderboard, format: str, view: View, width: int, styled: bool) -> str:
-    """A leaderboard in one of the formats by name."""
+    """A leaderboard in one of FORMATS."""
     if format == "csv":
         return _leaderboard_csv(board)
     if format == "json":
@@ -601,13 +585,13 @@ def leaderboard_text(board: Leaderboard, format: str, view: View, width: int, st
     table, legend = leaderboard_table(board, view), _board_legend(board, view, format)
     lines = [*(f"Warning: {warning}" for warning in _warnings(board.comparison, view)), *board.comparison.notes]
     if format == "table":
-        return render.terminal([table], width, styled) + "\n" + _wrapped([legend, *lines], width)
+        return render_text([table], width, styled) + "\n" + wrap_sentences([legend, *lines], width)
     if format == "markdown":
-        return render.markdown(table) + f"\n{legend}\n\n" + "".join(f"- {line}\n" for line in lines)
+        return render_markdown(table) + f"\n{legend}\n\n" + "".join(f"- {line}\n" for line in lines)
     if format == "latex":
-        return render.latex(table, legend, "tab:leaderboard") + "".join(f"% {line}\n" for line in lines)
-    items = "\n".join(f"<li>{render.escaped(line)}</li>" for line in lines)
-    return page(f"Leaderboard by {board.measure}", render.html(table, legend) + f"<ul>\n{items}\n</ul>\n")
+        return render_latex(table, legend, "tab:leaderboard") + "".join(f"% {line}\n" for line in lines)
+    items = "\n".join(f"<li>{escape_html(line)}</li>" for line in lines)
+    return page(f"Leaderboard by {board.measure}", render_html(table, legend) + f"<ul>\n{items}\n</ul>\n")
 
 
 def _board_legend(board: Leaderboard, view: View, format: str) -> str:
@@ -619,7 +603,7 @@ def _board_legend(board: Leaderboard, view: View, format: str) -> str:
     if any(column.letters for column in splits):
         said.append("Systems that share a letter do not differ significantly by this test.")
     if any(entry.rank is None for entry in board.entries):
-        said.append("A system that lacks a split has no rank; its mean is over the splits it has.")
+        said.append("A system that lacks a split has no rank; its mean is over the splits that it has.")
     return " ".join([*said, *_scale(board.comparison, view)])
 
 
@@ -642,13 +626,13 @@ def _leaderboard_json(board: Leaderboard) -> str:
         "collections": [_collection_record(comparison, name) for name in comparison.collections],
         "warnings": list(comparison.warnings),
         "notes": list(comparison.notes),
-        "versions": versions("numpy", "scipy"),
+        "versions": package_versions("numpy", "scipy"),
     }
-    return _dumped(content)
+    return dump_json(_finite(content))
 
 
 def _leaderboard_csv(board: Leaderboard) -> str:
-    """A line for each system on each split."""
+    """One row per system and split."""
     names = [
         "rank",
         "system",

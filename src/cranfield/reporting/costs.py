@@ -1,4 +1,4 @@
-"""What systems cost, as `cranfield bench --format json` wrote it, beside the runs that they belong to."""
+"""What systems cost, read from the output of `cranfield bench --format json`, and matched with runs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from cranfield.errors import InputError
 from cranfield.evaluation import RunScores, Scores
 from cranfield.io import Input, PathLike
 from cranfield.lab import PERCENTILES, Figure
+from cranfield.tables import format_bytes
 
-EXPECTED = "expected what `cranfield bench --format json` writes"
+EXPECTED = "expected the output of `cranfield bench --format json`"
 
 
 class Cost(Record):
-    """What one system takes: latencies in ms by percentile, queries a second by clients, bytes of its index."""
+    """The costs of one system: latencies in ms by percentile, queries per second by clients, bytes of its index."""
 
     system: str
     kind: str = ""
@@ -29,18 +30,18 @@ class Cost(Record):
     throughput: Mapping[int, float] = field(default_factory=dict)
     index_bytes: int | None = None
     documents: int | None = None
-    joules: float | None = None  # a search
-    errors: int = 0  # searches without an answer
+    joules: float | None = None  # per search
+    errors: int = 0  # failed searches
     first_error: str = ""
 
     @property
     def best_throughput(self) -> tuple[float, int] | None:
-        """The most queries a second, and by how many clients."""
+        """The most queries per second, and with how many clients."""
         return max(((rate, clients) for clients, rate in self.throughput.items()), default=None)
 
 
 class Costs(Record):
-    """Everything that was measured, and on what."""
+    """The costs of all systems, and how they were measured."""
 
     systems: tuple[Cost, ...]
     file: str = ""
@@ -48,56 +49,56 @@ class Costs(Record):
     load: Mapping[str, Any] = field(default_factory=dict)
     queries: int = 0
     indexings: tuple[Mapping[str, Any], ...] = ()
-    energy: str = ""  # what is to be known of it
-    unmeasured: Mapping[str, str] = field(default_factory=dict)  # systems that have no costs, and why
+    energy: str = ""  # a note on its measurement
+    unmeasured: Mapping[str, str] = field(default_factory=dict)  # systems without costs, and why
     notes: tuple[str, ...] = ()
 
     def of_runs(self, scores: Scores) -> list[Cost | None]:
-        """The costs of each run: those of the system that has its name, with or without an ending, or else its tag."""
+        """The costs of each run: those of the system with its name, with or without the suffix, or with its tag."""
         known = {cost.system: cost for cost in self.systems}
         found: dict[int, str] = {}
-        for called in (_name, _stem, _tag):
+        for called in (_run_name, _run_stem, _run_tag):
             free = [i for i in range(len(scores.runs)) if i not in found]
             if not set(known) - set(found.values()):
                 break
             names = {i: called(scores.runs[i]) for i in free}
             claims = Counter(names.values())
-            # a name that two runs could go by tells neither
+            # a name that fits two runs identifies neither
             found |= {i: n for i, n in names.items() if n in known and claims[n] == 1 and n not in found.values()}
         return [known.get(found.get(i, "")) for i in range(len(scores.runs))]
 
     def without_run(self, scores: Scores) -> list[str]:
-        """The systems that were measured and are none of the runs."""
+        """The measured systems that match no run."""
         found = {cost.system for cost in self.of_runs(scores) if cost is not None}
         return [cost.system for cost in self.systems if cost.system not in found]
 
 
-def _name(run: RunScores) -> str:
+def _run_name(run: RunScores) -> str:
     return run.name
 
 
-def _stem(run: RunScores) -> str:
+def _run_stem(run: RunScores) -> str:
     return PurePath(run.name.removesuffix(".gz")).stem
 
 
-def _tag(run: RunScores) -> str:
+def _run_tag(run: RunScores) -> str:
     return run.judged.sources.run.tag or ""
 
 
 def read_costs(path: PathLike) -> Costs:
-    """What `cranfield bench --format json` wrote."""
+    """Read the output of `cranfield bench --format json`."""
     with Input(path) as source:
         name = source.name
         text = b"".join(line for _, line in source.lines())
     try:
         content = json.loads(text)
     except ValueError:
-        raise InputError(f"this is no JSON: {EXPECTED}.", name) from None
+        raise InputError(f"not JSON: {EXPECTED}.", name) from None
     return _Reader(name).costs(content)
 
 
 class _Reader:
-    """Reads the content of a file; what is wrong is told with its place."""
+    """Reads the content of a file; errors say where it is wrong."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -107,18 +108,18 @@ class _Reader:
 
     def costs(self, content: Any) -> Costs:
         if not isinstance(content, dict) or not isinstance(content.get("latency"), list):
-            raise InputError(f"there is no list of latencies in it: {EXPECTED}.", self.file)
+            raise InputError(f"no list of latencies: {EXPECTED}.", self.file)
         latency = self.summaries(content, "latency")
         at_rate = self.summaries(content, "latency_at_rate")
         rates = self.throughput(content)
         about = {str(entry["system"]): entry for entry in self.entries(content, "systems")}
         names = dict.fromkeys((*about, *latency, *at_rate, *rates))
         if not names:
-            raise InputError(f"no system was measured in it: {EXPECTED}.", self.file)
+            raise InputError(f"no systems: {EXPECTED}.", self.file)
         indexings = self.tables(content, "indexings") or [each for each in [self.table(content, "indexing")] if each]
         energy = self.table(content, "energy") or {}
         joules = {str(use["system"]): self.number(use, "joules_per_search") for use in self.entries(energy, "systems")}
-        # where systems are not told apart, they all search the index that was measured
+        # without a list of systems, all of them search the index that was measured
         shared = None if about or not indexings else indexings[0].get("index_bytes")
         made = [
             Cost(
@@ -163,22 +164,22 @@ class _Reader:
         return found
 
     def entries(self, content: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-        """A list of tables that each name a system."""
+        """A list of objects that each name a system."""
         found = content.get(key) or []
         if not isinstance(found, list) or not all(isinstance(one, dict) and one.get("system") for one in found):
-            raise self.wrong(f"{key!r}", "is no list of systems")
+            raise self.wrong(f"{key!r}", "is not a list of systems")
         return found
 
     def tables(self, content: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
         found = content.get(key) or []
         if not isinstance(found, list) or not all(isinstance(one, dict) for one in found):
-            raise self.wrong(f"{key!r}", "is no list of tables")
+            raise self.wrong(f"{key!r}", "is not a list of objects")
         return found
 
     def table(self, content: Mapping[str, Any], key: str) -> dict[str, Any] | None:
         found = content.get(key)
         if found is not None and not isinstance(found, dict):
-            raise self.wrong(f"{key!r}", "is no table")
+            raise self.wrong(f"{key!r}", "is not an object")
         return found
 
     def figure(self, entry: Mapping[str, Any], key: str) -> Figure:
@@ -193,7 +194,7 @@ class _Reader:
         if found is None:
             return None
         if isinstance(found, bool) or not isinstance(found, (int, float)) or not math.isfinite(found) or found < 0:
-            raise self.wrong(f"{key!r}", f"is {found!r}, not a number from 0")
+            raise self.wrong(f"{key!r}", f"is {found!r}, not a number of at least 0")
         return float(found)
 
     def whole(self, entry: Mapping[str, Any], key: str) -> int | None:
@@ -201,33 +202,8 @@ class _Reader:
         return None if found is None else int(found)
 
 
-# In words
-
-
-def milliseconds(value: float) -> str:
-    """A time to three digits or so.
-
-    >>> milliseconds(0.1234), milliseconds(12.34), milliseconds(1234.5)
-    ('0.123', '12.3', '1,234')
-    """
-    places = 0 if value >= 100 else 1 if value >= 10 else 2 if value >= 1 else 3
-    return f"{value:,.{places}f}"
-
-
-def size(count: int) -> str:
-    """Bytes as people say them.
-
-    >>> size(950), size(123_456), size(2_340_000_000)
-    ('950 bytes', '123 kB', '2.34 GB')
-    """
-    for scale, unit in ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")):
-        if count >= scale:
-            return f"{count / scale:.3g} {unit}" if count < 999.5 * scale else f"{count / scale:,.0f} {unit}"
-    return pluralize(count, "byte")
-
-
-def machine_facts(costs: Costs) -> list[tuple[str, str]]:
-    """The machine that it was measured on, by name."""
+def describe_machine(costs: Costs) -> list[tuple[str, str]]:
+    """Facts about the machine, by name."""
     machine = dict(costs.machine)
     memory = machine.pop("memory_bytes", None)
     facts = {
@@ -235,82 +211,82 @@ def machine_facts(costs: Costs) -> list[tuple[str, str]]:
         "Cores": machine.pop("cores", ""),
         "Memory": f"{memory / 1e9:.0f} GB" if isinstance(memory, int) else "",
         "System": machine.pop("system", ""),
-        # whatever else there is are versions
-        "Software": ", ".join(_versions(machine)),
+        # all other entries are versions
+        "Software": ", ".join(_list_versions(machine)),
     }
     return [(name, str(fact)) for name, fact in facts.items() if fact]
 
 
-def _versions(given: Mapping[str, Any]) -> Iterator[str]:
+def _list_versions(given: Mapping[str, Any]) -> Iterator[str]:
     for name, version in given.items():
         if isinstance(version, dict):
-            yield from (each for each in _versions(version) if each.split(" ")[0] not in ("embedded", *given))
+            yield from (each for each in _list_versions(version) if each.split(" ")[0] not in ("embedded", *given))
         elif version:
             yield f"{name} {version}"
 
 
-def how_measured(costs: Costs) -> list[str]:
-    """How latencies and throughput were measured, in sentences."""
+def describe_method(costs: Costs) -> list[str]:
+    """Sentences on how latencies and throughput were measured."""
     load = costs.load
-    said = []
+    sentences = []
     if {"repetitions", "warm_up"} <= set(load) and costs.machine:
         times, warm_up = pluralize(int(load["repetitions"]), "time"), pluralize(int(load["warm_up"]), "repetition")
-        said.append(
-            f"Each of {pluralize(costs.queries, 'query')} was asked {times}, one after the other and in random order, "
-            f"after {warm_up} that did not count."
+        sentences.append(
+            f"Each of {pluralize(costs.queries, 'query')} was run {times}, one at a time and in random order, "
+            f"after {warm_up} for warm-up."
         )
     elif costs.queries:
-        said.append(f"Latencies of {pluralize(costs.queries, 'query')}, measured elsewhere.")
-    said.append("The 95 % intervals are from resampling queries.")
+        sentences.append(f"Latencies of {pluralize(costs.queries, 'query')}, measured elsewhere.")
+    sentences.append("The 95 % intervals come from resampling queries.")
     if any(cost.throughput for cost in costs.systems) and load.get("seconds"):
         seconds = f"{float(load['seconds']):g} s"
-        said.append(f"The throughput is the most that any number of clients got, each at work for {seconds}.")
+        sentences.append(f"Throughput is the highest for any number of clients, each running for {seconds}.")
     if load.get("rate") and any(cost.at_rate for cost in costs.systems):
-        rate = f"{float(load['rate']):g} queries a second"
-        said.append(f"At {rate} the time counts from when a query was due, not from when it was sent.")
-    return said
+        rate = f"{float(load['rate']):g} queries per second"
+        sentences.append(f"At {rate}, latency counts from when a query was due, not from when it was sent.")
+    return sentences
 
 
-def indexing_said(costs: Costs) -> list[str]:
-    """What indexing took, a sentence for each engine."""
-    return [text for each in costs.indexings if (text := _indexing_said(each, len(costs.indexings) > 1))]
+def describe_indexing(costs: Costs) -> list[str]:
+    """The cost of indexing, one sentence per engine."""
+    return [text for each in costs.indexings if (text := _describe_one_indexing(each, len(costs.indexings) > 1))]
 
 
-def _indexing_said(found: Mapping[str, Any], several: bool) -> str:
+def _describe_one_indexing(found: Mapping[str, Any], several: bool) -> str:
     cost = found.get("cost") or {}
     if not {"documents", "documents_per_second"} <= set(found) or not {"wall", "cpu", "memory"} <= set(cost):
         return ""
-    rate = f"{float(found['documents_per_second']):,.0f} documents a second"
+    rate = f"{float(found['documents_per_second']):,.0f} documents per second"
     by = f" by {found['engine']}" if several and found.get("engine") else ""
     return (
         f"Indexing {pluralize(int(found['documents']), 'document')}{by} took {float(cost['wall']):.2f} s "
-        f"({float(cost['cpu']):.2f} s of processor, {rate}) and "
-        f"{size(int(cost['memory']))} of memory{_index_said(found)}."
+        f"({float(cost['cpu']):.2f} s of CPU, {rate}) and "
+        f"{format_bytes(int(cost['memory']))} of memory{_describe_index_size(found)}."
     )
 
 
-def _index_said(found: Mapping[str, Any]) -> str:
-    """How large the index is, where an engine tells."""
+def _describe_index_size(found: Mapping[str, Any]) -> str:
+    """The size of the index, if the engine reports it."""
     if not found.get("index_bytes"):
         return ""
     ratio = f", {float(found['ratio_to_text']):.2f} times the text" if found.get("ratio_to_text") else ""
-    return f"; the index has {size(int(found['index_bytes']))}{ratio}"
+    return f"; the index has {format_bytes(int(found['index_bytes']))}{ratio}"
 
 
-def not_told(costs: Costs, scores: Scores, shown: Sequence[str]) -> list[str]:
-    """Which runs have no costs, and which systems that were measured have no run; `shown` are the names of runs."""
+def describe_missing_costs(costs: Costs, scores: Scores, labels: Sequence[str]) -> list[str]:
+    """Sentences on runs without costs, and on measured systems without a run; `labels` are the names of runs."""
     found = costs.of_runs(scores)
-    said = []
+    sentences = []
     without = [i for i, cost in enumerate(found) if cost is None]
     if without:
         reasons = {i: costs.unmeasured.get(scores.runs[i].name, "") for i in without}
-        names = ", ".join(f"{shown[i]} ({reasons[i]})" if reasons[i] else shown[i] for i in without)
-        said.append(f"No costs were measured of {names}.")
+        names = ", ".join(f"{labels[i]} ({reasons[i]})" if reasons[i] else labels[i] for i in without)
+        sentences.append(f"No costs were measured for {names}.")
     others = costs.without_run(scores)
     if others:
-        said.append(f"Measured, but none of the runs by name or tag: {', '.join(others)}.")
+        sentences.append(f"Measured, but matching no run by name or tag: {', '.join(others)}.")
     for cost in costs.systems:
         if cost.errors:
             why = f": {cost.first_error}" if cost.first_error else ""
-            said.append(f"{cost.system} left {cost.errors:,} searches without an answer{why}.")
-    return said
+            sentences.append(f"{cost.errors:,} searches of {cost.system} failed{why}.")
+    return sentences

@@ -1,4 +1,4 @@
-"""What systems cost, as text and as JSON."""
+"""The results of a benchmark of systems, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from cranfield.lab import (
     Use,
     as_record,
 )
-from cranfield.tables import MISSING, Cell, Table, dumped, render
+from cranfield.tables import MISSING, Cell, Table, dump_json, format_number, render_text
 
-FEW = 5  # searches beyond a percentile that make its interval rough
+FEW = 5  # searches beyond a percentile: with fewer its interval is rough
 NO_COUNTERS = (
-    "No counter of energy can be read here: the machine has none, a virtual machine does not show them, or only an "
-    "administrator may read them."
+    "No energy counter can be read: the machine has none, a virtual machine hides them, or reading them requires "
+    "administrator rights."
 )
-WHOLE_MACHINE = "Energy is that of the whole machine, whatever else it does; of a server elsewhere it is not seen."
+WHOLE_MACHINE = "Energy is that of the whole machine, whatever else runs on it; remote servers are not measured."
 
 
 def as_text(bench: Bench, width: int, styled: bool) -> str:
-    """Latencies, throughput, indexing, energy, and in sentences what they rest on."""
+    """Tables of latency, throughput, indexing and energy, and notes on how they were measured."""
     parts = []
     if bench.closed:
         parts.append(_latencies("latency in ms, one query at a time", bench.closed))
     if bench.opened:
-        title = f"latency in ms at {bench.load.rate:g} queries a second, from when each was due"
+        title = f"latency in ms at {bench.load.rate:g} queries per second, from when each was due"
         parts.append(_latencies(title, bench.opened))
     if bench.cold:
         parts.append(_cold(bench))
@@ -47,14 +47,14 @@ def as_text(bench: Bench, width: int, styled: bool) -> str:
         parts.append(_indexing(bench.indexings))
     if bench.energy is not None and bench.energy.counters:
         parts.append(_energy(bench.energy))
-    shown = render.terminal(parts, width, styled) + "\n" if parts else ""
+    shown = render_text(parts, width, styled) + "\n" if parts else ""
     return shown + "\n".join(sentences(bench)) + "\n"
 
 
 def sentences(bench: Bench) -> list[str]:
     """Which system is faster by how much, what went wrong, how it was measured, and on what."""
-    lines = [_ratio(ratio) for ratio in bench.ratios]
-    lines += [_failed(one) for one in bench.systems if one.errors]
+    lines = [_describe_ratio(ratio) for ratio in bench.ratios]
+    lines += [_describe_failures(one) for one in bench.systems if one.errors]
     lines += [*bench.notes, *_rough(bench)]
     if bench.machine:
         lines += _measured(bench)
@@ -68,7 +68,7 @@ def sentences(bench: Bench) -> list[str]:
 
 
 def as_json(bench: Bench) -> str:
-    """Everything that was measured; a report reads it."""
+    """All results; `read_costs` reads them."""
     content: dict[str, Any] = {
         "machine": dict(bench.machine),
         "load": as_dict(bench.load),
@@ -84,7 +84,7 @@ def as_json(bench: Bench) -> str:
         "energy": None if bench.energy is None else _energy_record(bench.energy),
         "notes": list(bench.notes),
     }
-    return dumped(content)
+    return dump_json(content)
 
 
 def _summaries(bench: Bench, found: Sequence[Summary], phase: str) -> list[dict[str, Any]]:
@@ -139,14 +139,14 @@ def _latencies(title: str, found: Sequence[Summary]) -> Table:
     rows = []
     fastest = min(one.percentiles[50].value for one in found)
     for one in found:
-        median, *others = map(_cell, one.percentiles.values())
+        median, *others = map(_latency_cell, one.percentiles.values())
         best = len(found) > 1 and one.percentiles[50].value == fastest
         rows.append((Cell(one.system), Cell(median.text, best, median.below), *others, _longest(one)))
     header = ("System", *(f"p{p}" for p in PERCENTILES), "max")
     return Table(title, header, tuple(rows))
 
 
-def _cell(figure: Figure) -> Cell:
+def _latency_cell(figure: Figure) -> Cell:
     below = "" if figure.low is None or figure.high is None else f"[{_ms(figure.low)}, {_ms(figure.high)}]"
     return Cell(_ms(figure.value), below=below)
 
@@ -158,10 +158,10 @@ def _longest(found: Summary) -> Cell:
 
 def _cold(bench: Bench) -> Table:
     rows = tuple(
-        (Cell(one.system), Cell(f"{one.searches:,}"), _cell(one.percentiles[50]), Cell(_ms(one.longest)))
+        (Cell(one.system), Cell(f"{one.searches:,}"), _latency_cell(one.percentiles[50]), Cell(_ms(one.longest)))
         for one in bench.started
     )
-    return Table("latency in ms, cold: from a start to the first answer", ("System", "starts", "p50", "max"), rows)
+    return Table("latency in ms, cold: from a start to the first result", ("System", "starts", "p50", "max"), rows)
 
 
 def _throughput(bench: Bench) -> Table:
@@ -169,7 +169,7 @@ def _throughput(bench: Bench) -> Table:
     found = {(one.system, one.clients): one for one in bench.throughputs}
     clients = bench.load.clients
     rows = tuple((Cell(s), *(_rate(found[s, n]) for n in clients)) for s in systems)
-    return Table("queries a second", ("System", *(pluralize(n, "client") for n in clients)), rows)
+    return Table("queries per second", ("System", *(pluralize(n, "client") for n in clients)), rows)
 
 
 def _rate(found: Throughput) -> Cell:
@@ -198,10 +198,10 @@ def _indexing_figures(found: Indexing) -> dict[str, str]:
         "memory, MB": f"{cost.memory / 1e6:,.0f}",
         "temporary, MB": MISSING if more is None else f"{more / 1e6:,.2f}",
         "index, MB": MISSING if found.index_bytes is None else f"{found.index_bytes / 1e6:,.2f}",
-        "bytes/document": render.number(found.bytes_per_document, 0),
-        "index/text": render.number(found.ratio_to_text, 2),
+        "bytes/document": format_number(found.bytes_per_document, 0),
+        "index/text": format_number(found.ratio_to_text, 2),
     }
-    return figures if found.joules is None else {**figures, "energy, J": render.number(found.joules.total, 1)}
+    return figures if found.joules is None else {**figures, "energy, J": format_number(found.joules.total, 1)}
 
 
 def _energy(energy: Energy) -> Table:
@@ -210,7 +210,7 @@ def _energy(energy: Energy) -> Table:
         parts = [_joules(part) for part in (use.joules.cpu, use.joules.ram, use.joules.gpu)]
         each = [_joules(use.watts), _joules(use.joules_per_search), _joules(energy.above_idle(use))]
         rows.append((Cell(use.system or "(nothing)"), *map(Cell, (*parts, *each))))
-    header = ("System", "CPU, J", "RAM, J", "GPU, J", "watts", "J a search", "above idle")
+    header = ("System", "CPU, J", "RAM, J", "GPU, J", "watts", "J/search", "above idle")
     return Table(f"energy in {energy.idle.seconds:g} s, one client", header, tuple(rows))
 
 
@@ -218,20 +218,20 @@ def _joules(value: float | None) -> str:
     return MISSING if value is None else f"{value:.3g}"
 
 
-def _ratio(found: Ratio) -> str:
+def _describe_ratio(found: Ratio) -> str:
     low, high = found.ratio.low, found.ratio.high
     where = "" if low is None or high is None else f" [{low:.2f}, {high:.2f}]"
     text = (
-        f"{found.system} takes {found.ratio.value:.2f} times as long as {found.baseline}{where}, and is faster on "
+        f"{found.system} takes {found.ratio.value:.2f} times as long as {found.baseline}{where} and is faster on "
         f"{found.faster_on} of {pluralize(found.queries, 'query')} (mean log ratio of medians)."
     )
-    text += f" Left out, answered by one only: {join_names(found.left_out)}." if found.left_out else ""
+    text += f" Left out, answered by only one: {join_names(found.left_out)}." if found.left_out else ""
     return text + (f" Left out, answered in 0 ms: {join_names(found.without_time)}." if found.without_time else "")
 
 
-def _failed(one: Account) -> str:
+def _describe_failures(one: Account) -> str:
     first = one.first_error.rstrip(".")
-    return f"{one.system}: {_searches(one.errors)} failed; they are in no latency. The first: {first}."
+    return f"{one.system}: {_searches(one.errors)} failed and have no latency. The first error: {first}."
 
 
 def _searches(n: int) -> str:
@@ -239,22 +239,22 @@ def _searches(n: int) -> str:
 
 
 def _rough(bench: Bench) -> Iterator[str]:
-    """On the percentiles of the slowest searches, of which there are few."""
+    """A warning about percentiles that few searches exceed."""
     fewest = min((one.searches for one in (*bench.closed, *bench.opened)), default=0)
     few = [p for p in PERCENTILES if 0 < fewest * (100 - p) / 100 < FEW]
     if few:
         beyond = round(fewest * (100 - few[0]) / 100)
-        yield f"Of {_searches(fewest)} {beyond} are beyond p{few[0]}: intervals of this and of higher ones are rough."
+        yield f"Only {beyond} of {_searches(fewest)} exceed p{few[0]}: its interval and those above are rough."
 
 
 def _measured(bench: Bench) -> list[str]:
     load = bench.load
     how = (
         f"{pluralize(bench.queries, 'query')}, {pluralize(load.repetitions, 'repetition')} in random order after "
-        f"{load.warm_up} to warm up; 95 % intervals from resampling queries"
+        f"{load.warm_up} for warm-up; 95 % intervals by resampling queries"
     )
-    at_rate = ", at the rate stretches of time" if bench.opened else ""
-    longest = "For max there is a lower limit only: as many searches again would reach it 39 times in 40."
+    at_rate = " (blocks of time at the rate)" if bench.opened else ""
+    longest = "max has only a lower limit, which as many searches again would exceed 39 times in 40."
     lines = [f"{how}{at_rate}."]
     if any(one.longest_low is not None for one in (*bench.closed, *bench.opened)):
         lines.append(longest)
@@ -268,12 +268,12 @@ def _measured(bench: Bench) -> list[str]:
 
 def _of_indexing(bench: Bench) -> Iterator[str]:
     yield (
-        "Indexing is 'cranfield index' in a process of its own, with all that it starts: the most memory and temporary "
-        "disk space at any time, looked at 50 times a second."
+        "Indexing runs 'cranfield index' in a process of its own, measured with all its children: peak memory and "
+        "temporary disk space, sampled 50 times per second."
     )
     servers = [one.engine for one in bench.indexings if one.cost.disk is None]
     if servers:
-        yield f"Of {join_names(servers)} it is the client's side: what the server takes is not seen."
+        yield f"For {join_names(servers)} only the client is measured, not the server."
 
 
 def _machine(bench: Bench) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The scores of an evaluation in every form that `cranfield eval` prints."""
+"""The scores of an evaluation in all formats of `cranfield eval`."""
 
 from __future__ import annotations
 
@@ -11,14 +11,27 @@ from typing import Any
 from cranfield.base import Record, fields, pluralize
 from cranfield.data import Origin
 from cranfield.evaluation import RunScores, Scores
-from cranfield.tables import Cell, Table, number, render
+from cranfield.tables import (
+    MISSING,
+    Cell,
+    Table,
+    dump_json,
+    finite_or_none,
+    format_interval,
+    format_number,
+    package_versions,
+    render_latex,
+    render_markdown,
+    render_text,
+    wrap_sentences,
+)
 
 Row = tuple[str, str, str, float]
 PLACES = 4
 
 
 class Block(Record):
-    """The values of one measure and one run: of queries, of groups of queries (`all:GROUP`), and of all."""
+    """The values of one measure and one run: per query, per group of queries (`all:GROUP`), and overall."""
 
     run: str
     label: str
@@ -26,8 +39,8 @@ class Block(Record):
     values: Sequence[float]
 
 
-def blocks(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None) -> Iterator[Block]:
-    """All values, run by run and measure by measure."""
+def collect_blocks(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None) -> Iterator[Block]:
+    """All values, by run and measure."""
     parts = {group: scores.select(queries) for group, queries in (groups or {}).items()}
     for run in scores.runs:
         for i, label in enumerate(scores.labels):
@@ -37,20 +50,20 @@ def blocks(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] 
                 yield Block(run.name, label, queries, list(map(int, values)) if counts else values)
             means = [(f"all:{group}", part.mean(label, run.name)) for group, part in parts.items()]
             means.append(("all", scores.mean(label, run.name)))
-            # there is no TRisk of a single query, say
-            kept = [(query, mean) for query, mean in means if not (scores.part(i) and math.isnan(mean))]
-            yield Block(run.name, label, [query for query, _ in kept], [mean for _, mean in kept])
+            # TRisk, for one, is undefined for a single query
+            known = [(query, mean) for query, mean in means if not (scores.part(i) and math.isnan(mean))]
+            yield Block(run.name, label, [query for query, _ in known], [mean for _, mean in known])
 
 
-def rows(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None) -> Iterator[Row]:
+def collect_rows(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None) -> Iterator[Row]:
     """(run, measure, query, value); the mean of a group of queries has the query `all:GROUP`."""
-    for block in blocks(scores, per_query, groups):
+    for block in collect_blocks(scores, per_query, groups):
         for query, value in zip(block.queries, block.values, strict=True):
             yield block.run, block.label, query, value
 
 
-class _Texts(dict[float, str]):
-    """Numbers as they are printed: many values of many queries are the same."""
+class _NumberCache(dict[float, str]):
+    """A cache of formatted numbers: many queries have the same values."""
 
     def __init__(self, places: int | None) -> None:
         self.places = places
@@ -61,8 +74,8 @@ class _Texts(dict[float, str]):
 
 
 def as_tsv(found: Iterator[Block], places: int | None) -> Iterator[str]:
-    """`run⇥measure⇥query⇥value`, no header; a block at a time, as there may be millions of values."""
-    floats, counts = _Texts(places), _Texts(places)
+    """Lines of `run⇥measure⇥query⇥value` without a header; one block at a time, as there may be millions."""
+    floats, counts = _NumberCache(places), _NumberCache(places)
     queries: Sequence[str] = ()
     starts: list[str] = []
     for block in found:
@@ -73,12 +86,12 @@ def as_tsv(found: Iterator[Block], places: int | None) -> Iterator[str]:
         here = starts if block.queries is queries else [f"{query}\t" for query in block.queries]
         known = counts if isinstance(block.values[0], int) else floats
         front = f"{block.run}\t{block.label}\t"
-        # each line is put together by the end of the one before it
+        # the text between two values is the end of one line and the start of the next
         yield front + f"\n{front}".join(map(add, here, map(known.__getitem__, block.values))) + "\n"
 
 
 def as_csv(lines: Iterator[Row], places: int | None) -> str:
-    """The same with commas and a header."""
+    """The same as CSV with a header."""
     import csv
 
     out = io.StringIO(newline="")
@@ -89,18 +102,16 @@ def as_csv(lines: Iterator[Row], places: int | None) -> str:
 
 
 def as_jsonl(lines: Iterator[Row], places: int | None) -> str:
-    """One JSON record a row."""
-    from cranfield.tables import dumped
+    """One JSON object per row."""
 
     return "".join(
-        dumped({"run": run, "measure": label, "query": query, "value": _rounded(value, places)}, indent=None)
+        dump_json({"run": run, "measure": label, "query": query, "value": _rounded(value, places)}, indent=None)
         for run, label, query, value in lines
     )
 
 
 def as_json(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None, places: int | None) -> str:
-    """Everything: scores, intervals, coverage, conventions, versions, and the SHA-256 of the inputs."""
-    from cranfield.tables import dumped, versions
+    """All results: scores, intervals, coverage, conventions, versions, and the SHA-256 of the inputs."""
 
     content: dict[str, Any] = {
         "runs": [_run_record(scores, run, per_query, places) for run in scores.runs],
@@ -108,7 +119,7 @@ def as_json(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]]
         "conventions": dict(scores.conventions),
         "notes": list(scores.notes),
         "inputs": [origin.as_record() for origin in _origins(scores)],
-        "versions": versions("numpy"),
+        "versions": package_versions("numpy"),
     }
     if groups:
         content["groups"] = {
@@ -118,7 +129,7 @@ def as_json(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]]
             }
             for group, queries in groups.items()
         }
-    return dumped(content)
+    return dump_json(content)
 
 
 def as_table(
@@ -129,45 +140,41 @@ def as_table(
     width: int,
     styled: bool,
 ) -> str:
-    """For people: means with intervals, then what one must know to read them."""
-    shown = PLACES if places is None else places
-    parts = list(_all_tables(scores, per_query, groups, shown))
-    import textwrap
-
-    lines = (line for remark in remarks(scores) for line in textwrap.wrap(remark, width, break_on_hyphens=False))
-    return render.terminal(parts, width, styled) + "\n" + "\n".join(lines) + "\n"
+    """Means with intervals, then coverage, conventions and notes."""
+    tables = list(_list_tables(scores, per_query, groups, PLACES if places is None else places))
+    return render_text(tables, width, styled) + "\n" + wrap_sentences(describe_evaluation(scores), width)
 
 
 def as_markdown(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None, places: int | None) -> str:
     shown = PLACES if places is None else places
-    body = "\n".join(render.markdown(t) for t in _all_tables(scores, per_query, groups, shown, small=False))
-    return body + "\n" + "\n".join(f"- {remark}" for remark in remarks(scores)) + "\n"
+    body = "\n".join(render_markdown(t) for t in _list_tables(scores, per_query, groups, shown, small=False))
+    return body + "\n" + "\n".join(f"- {remark}" for remark in describe_evaluation(scores)) + "\n"
 
 
 def as_latex(scores: Scores, per_query: bool, groups: Mapping[str, Sequence[str]] | None, places: int | None) -> str:
     shown = PLACES if places is None else places
-    body = "\n".join(render.latex(t) for t in _all_tables(scores, per_query, groups, shown, small=False))
-    return body + "".join(f"% {remark}\n" for remark in remarks(scores))
+    body = "\n".join(render_latex(t) for t in _list_tables(scores, per_query, groups, shown, small=False))
+    return body + "".join(f"% {remark}\n" for remark in describe_evaluation(scores))
 
 
-def remarks(scores: Scores) -> list[str]:
-    """Coverage, unjudged share and conventions in sentences, and whatever else must be known."""
+def describe_evaluation(scores: Scores) -> list[str]:
+    """Sentences on coverage, unjudged documents and conventions, and notes."""
     coverage: dict[str, list[str]] = {}
     for run in scores.runs:
         coverage.setdefault(run.coverage, []).append(run.name)
     several = len(coverage) > 1
-    lines = [f"{_names(names)}: {text}." if several else f"{text}." for text, names in coverage.items()]
+    lines = [f"{_join_runs(names)}: {text}." if several else f"{text}." for text, names in coverage.items()]
     lines.append(_unjudged(scores))
-    lines.append(f"Conventions: {conventions(scores)}.")
+    lines.append(f"Conventions: {describe_conventions(scores)}.")
     return [*lines, *scores.notes]
 
 
-def conventions(scores: Scores) -> str:
-    """The conventions in force, on one line."""
+def describe_conventions(scores: Scores) -> str:
+    """The conventions, on one line."""
     return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in scores.conventions.items())
 
 
-def _all_tables(
+def _list_tables(
     scores: Scores,
     per_query: bool,
     groups: Mapping[str, Sequence[str]] | None,
@@ -184,7 +191,7 @@ def _all_tables(
 
 
 def _mean_table(scores: Scores, title: str, places: int, small: bool) -> Table:
-    """A run a row; with one run only, a measure a row."""
+    """One row per run; if there is only one run, one row per measure."""
     if len(scores.runs) == 1:
         return _single_table(scores, title, places)
     columns = [_mean_column(scores, i, places, small) for i in range(len(scores.labels))]
@@ -195,15 +202,15 @@ def _mean_table(scores: Scores, title: str, places: int, small: bool) -> Table:
 def _single_table(scores: Scores, title: str, places: int) -> Table:
     run = scores.runs[0]
     body = tuple(
-        (Cell(label), Cell(_figure(scores, i, run, places)), Cell(_interval(scores, i, run, places)))
+        (Cell(label), Cell(_format_mean(scores, i, run, places)), Cell(_interval(scores, i, run, places)))
         for i, label in enumerate(scores.labels)
     )
-    header = ("Measure", _figure_name(scores), "95 % interval")
+    header = ("Measure", _column_heading(scores), "95 % interval")
     return Table(f"{run.name}{f', {title}' if title else ''}", header, body)
 
 
-def _figure_name(scores: Scores) -> str:
-    """What the figures are, as the head of their column."""
+def _column_heading(scores: Scores) -> str:
+    """The heading of the column of values."""
     name = {"arithmetic": "Mean", "geometric": "Geometric mean", "median": "Median"}[scores.how]
     if scores.weights is not None:
         name = f"Weighted {name.lower()}"
@@ -212,42 +219,42 @@ def _figure_name(scores: Scores) -> str:
 
 
 def _mean_column(scores: Scores, i: int, places: int, small: bool) -> list[Cell]:
-    texts = [_figure(scores, i, run, places) for run in scores.runs]
+    texts = [_format_mean(scores, i, run, places) for run in scores.runs]
     best = _best(scores, i, texts)
     below = [_half_width(scores, i, run, places) if small else "" for run in scores.runs]
     return [Cell(text, text in best, under) for text, under in zip(texts, below, strict=True)]
 
 
 def _best(scores: Scores, i: int, texts: Sequence[str]) -> set[str]:
-    """The figure or figures to mark: as shown, so that what looks equal is marked alike."""
+    """The values to mark, as printed: those that print the same are marked the same."""
     measure = scores.measures[i]
-    present = [text for text in texts if text != render.MISSING]
+    present = [text for text in texts if text != MISSING]
     part = scores.part(i)
     if part in ("low", "high") or len(texts) < 2 or not measure.is_quality or not present:
         return set()
     pick = max if part or measure.more_is_better else min
-    return {pick(present, key=lambda text: float(text.replace(",", "")))}
+    return {pick(present, key=lambda text: float(text.replace(",", "").replace("−", "-")))}
 
 
-def _figure(scores: Scores, i: int, run: RunScores, places: int) -> str:
+def _format_mean(scores: Scores, i: int, run: RunScores, places: int) -> str:
     value = scores.mean(scores.labels[i], run.name)
     counted = scores.measures[i].aggregate == "sum" or isinstance(value, int)
-    return number(value, 0 if counted else places)
+    return format_number(value, 0 if counted else places)
 
 
 def _interval(scores: Scores, i: int, run: RunScores, places: int) -> str:
-    """An interval; a dash where there are too few queries, nothing for what has none."""
+    """An interval; a dash if there are too few queries, nothing for values that have none."""
     interval = scores.interval(scores.labels[i], run.name)
     if interval is None:
-        return "" if scores.part(i) or scores.measures[i].aggregate in ("sum", "run") else render.MISSING
-    return f"[{number(interval.low, places)}, {number(interval.high, places)}]"
+        return "" if scores.part(i) or scores.measures[i].aggregate in ("sum", "run") else MISSING
+    return format_interval(interval.low, interval.high, places)
 
 
 def _half_width(scores: Scores, i: int, run: RunScores, places: int) -> str:
     if scores.averaging(i) != "arithmetic":
         return _interval(scores, i, run, places)
     interval = scores.interval(scores.labels[i], run.name)
-    return "" if interval is None else f"±{number((interval.high - interval.low) / 2, places)}"
+    return "" if interval is None else f"±{format_number((interval.high - interval.low) / 2, places)}"
 
 
 def _query_table(scores: Scores, run: RunScores, places: int) -> Table:
@@ -255,10 +262,10 @@ def _query_table(scores: Scores, run: RunScores, places: int) -> Table:
     columns = [scores.values(scores.labels[i], run.name).tolist() for i in at]
     whole = [scores.measures[i].aggregate == "sum" for i in at]
     body = tuple(
-        (Cell(query), *(Cell(number(c[i], 0 if w else places)) for c, w in zip(columns, whole, strict=True)))
+        (Cell(query), *(Cell(format_number(c[i], 0 if w else places)) for c, w in zip(columns, whole, strict=True)))
         for i, query in enumerate(scores.queries)
     )
-    return Table(f"{run.name}, query by query", ("Query", *(scores.labels[i] for i in at)), body)
+    return Table(f"{run.name}, per query", ("Query", *(scores.labels[i] for i in at)), body)
 
 
 def _unjudged(scores: Scores, k: int = 10) -> str:
@@ -268,7 +275,7 @@ def _unjudged(scores: Scores, k: int = 10) -> str:
     return f"Unjudged in the top {k}: " + ", ".join(f"{name} {share:.1%}" for name, share in shares.items()) + "."
 
 
-def _names(names: Sequence[str]) -> str:
+def _join_runs(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 3 else f"{', '.join(names[:2])} and {len(names) - 2} more"
 
 
@@ -306,7 +313,7 @@ def _score_record(scores: Scores, i: int, run: RunScores, per_query: bool, place
 
 
 def _aggregate(scores: Scores, i: int) -> str:
-    """The name of what makes one number of a row's values."""
+    """The key under which the aggregate of a measure is written."""
     how = scores.averaging(i)
     if how == "run" or scores.part(i) in ("trisk", "georisk"):
         return "value"
@@ -320,7 +327,7 @@ def _measure_record(scores: Scores, i: int) -> dict[str, Any]:
         "measure": str(measure),
         "title": measure.title,
         "parameters": {f.name: _parameter(getattr(measure, f.name)) for f in fields(measure)},
-        "range": [_finite(measure.low), _finite(measure.high)],
+        "range": [finite_or_none(measure.low), finite_or_none(measure.high)],
         "more_is_better": measure.more_is_better,
     }
     return {**record, "part": part} if part else record
@@ -333,7 +340,7 @@ def _parameter(value: Any) -> Any:
 
 
 def _origins(scores: Scores) -> Iterator[Origin]:
-    """The files that were read: judgments, runs, and the run to compare with."""
+    """The input files: judgments, runs, and the run of --against."""
     against = scores.runs[0].judged.sources.extras.against if scores.runs else None
     origins = (scores.qrels, *(run.origin for run in scores.runs), against.origin if against else None)
     return (origin for origin in origins if origin is not None)
@@ -341,7 +348,7 @@ def _origins(scores: Scores) -> Iterator[Origin]:
 
 def _plain(value: float, places: int | None) -> str:
     if math.isnan(value):
-        return render.MISSING
+        return MISSING
     value = value or abs(value)  # -0.0 is 0.0
     return repr(value) if places is None or isinstance(value, int) else f"{value:.{places}f}"
 
@@ -350,7 +357,3 @@ def _rounded(value: float, places: int | None) -> float | None:
     if not math.isfinite(value):
         return None
     return value if places is None else round(value, places)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -1,4 +1,4 @@
-"""The forms in which `cranfield explain` prints: text, JSON, Markdown, HTML."""
+"""The explanation of a score, as text, JSON, Markdown and HTML."""
 
 from __future__ import annotations
 
@@ -11,35 +11,35 @@ from typing import Any
 from cranfield.base import Record, pluralize
 from cranfield.evaluation import Explanation
 from cranfield.measures import Measure
-from cranfield.reporting.mathml import formula
-from cranfield.tables import MISSING, dumped
+from cranfield.reporting.mathml import render_formula
+from cranfield.tables import MISSING, dump_json
 
 PLACES = 4
-LINE = 80  # how wide sentences are
+LINE = 80  # width of sentences
 SHORTEST_DOC = 12
 
 
 class Sheet(Record):
-    """The table of an explanation as texts: ranks (or queries), terms of none of these, and what they come to."""
+    """The table of an explanation as texts: ranks (or queries), other terms, and totals."""
 
     header: tuple[str, ...]
-    id_at: int  # which column names the document, or the query
+    id_at: int  # the column with the document or query
     ranks: tuple[tuple[str, ...], ...]
     others: tuple[tuple[str, str], ...]
     hidden: str
-    totals: tuple[tuple[str, str], ...]  # the last one is the value
+    totals: tuple[tuple[str, str], ...]  # the last is the value
 
 
 def as_text(explanations: Sequence[Explanation], width: int, styled: bool) -> str:
-    """For people, on a terminal or not."""
+    """For reading in a terminal or a file."""
     return "\n".join(_text(one.down_to_the_cutoff(), width, styled) for one in explanations)
 
 
 def as_json(explanations: Sequence[Explanation]) -> str:
-    """Everything; a list where there are several."""
+    """Everything; a list if there are several explanations."""
     records = [one.record() for one in explanations]
     whole = records[0] if len(records) == 1 else records
-    return dumped(whole)
+    return dump_json(whole)
 
 
 def as_markdown(explanations: Sequence[Explanation]) -> str:
@@ -47,13 +47,13 @@ def as_markdown(explanations: Sequence[Explanation]) -> str:
 
 
 def as_html(explanations: Sequence[Explanation]) -> str:
-    """A fragment that can stand in any page, or be one."""
+    """A fragment for inclusion in a page, which browsers also open by itself."""
     sections = "".join(_html(one.down_to_the_cutoff()) for one in explanations)
     return f'<div class="explanation">\n<style>{_STYLE}</style>\n{sections}</div>\n'
 
 
-def heading(explanation: Explanation) -> str:
-    """The answer first."""
+def make_heading(explanation: Explanation) -> str:
+    """What is explained, and its value."""
     which = f"query {explanation.query}"
     if explanation.query is None:
         number = sum("query" in row for row in explanation.rows) + explanation.hidden
@@ -61,15 +61,15 @@ def heading(explanation: Explanation) -> str:
     return f"{explanation.measure} of {explanation.run}, {which}: {_figure(explanation.value)}"
 
 
-def sheet(explanation: Explanation) -> Sheet:
-    """The table of an explanation, its numbers as they are shown."""
+def make_sheet(explanation: Explanation) -> Sheet:
+    """The table of an explanation, with formatted numbers."""
     ranked = [row for row in explanation.rows if "what" not in row]
-    # how a column is written does not depend on what is shown of it
+    # the format of a column does not depend on how many rows are shown
     whole = [*ranked, *explanation.hidden_rows]
     others = [row for row in explanation.rows if "what" in row]
     names = ["query"] if explanation.query is None else ["rank", "doc", "grade"]
     names += explanation.columns
-    # of all ranks, also of those that are not shown
+    # of all ranks, including hidden ones
     of_ranks = explanation.sum - math.fsum(row["term"] for row in others)
     if not others or abs(of_ranks) > 1e-12 or any(row["term"] for row in ranked):
         names.append("term" if explanation.query is not None or "value" in names else "value")
@@ -79,7 +79,7 @@ def sheet(explanation: Explanation) -> Sheet:
     ]
     other_terms = _column([row["term"] for row in others])
     return Sheet(
-        header=tuple(_titled(name) for name in names),
+        header=tuple(_capitalize(name) for name in names),
         id_at=ids,
         ranks=tuple(zip(*columns, strict=True)),
         others=tuple((str(row["what"]), term) for row, term in zip(others, other_terms, strict=True)),
@@ -88,8 +88,8 @@ def sheet(explanation: Explanation) -> Sheet:
     )
 
 
-def _titled(name: str) -> str:
-    """A name with a capital, but for those that are spelled with one later, such as nDCG."""
+def _capitalize(name: str) -> str:
+    """A name with a capital letter, unless it contains one, such as nDCG."""
     return name[:1].upper() + name[1:] if name.islower() else name
 
 
@@ -114,18 +114,18 @@ def _hidden(explanation: Explanation) -> str:
     they = "it adds" if explanation.hidden == 1 else "they add"
     one, several = ("rank", "ranks") if explanation.query is not None else ("query", "queries")
     what = one if explanation.hidden == 1 else several
-    return f"{explanation.hidden:,} more {what} not shown: {they} {adds}."
+    return f"{explanation.hidden:,} more {what} not shown; {they} {adds}."
 
 
-def remarks(explanation: Explanation) -> list[str]:
-    """The conventions in force, and what else must be known."""
+def list_remarks(explanation: Explanation) -> list[str]:
+    """Means, conventions and notes."""
     conventions = ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in explanation.conventions.items())
     means = ", ".join(f"{name} {_figure(mean)}" for name, mean in explanation.averages.items())
     return [*([f"Means: {means}."] if means else []), f"Conventions: {conventions}.", *explanation.notes]
 
 
 def _column(values: Sequence[Any], is_id: bool = False) -> list[str]:
-    """Values as texts, all whole numbers or all with the same decimals."""
+    """Values as texts: all as integers, or all with the same decimals."""
     numbers = [v for v in values if isinstance(v, (int, float)) and not isinstance(v, bool)]
     is_whole = all(float(v).is_integer() for v in numbers)
     return [str(v) if is_id else _cell(v, is_whole) for v in values]
@@ -153,34 +153,34 @@ def _decimal(value: float) -> str:
 
 
 def _text(explanation: Explanation, width: int, styled: bool) -> str:
-    shown = sheet(explanation)
+    shown = make_sheet(explanation)
     table, used = _grid(shown, width)
     foot = [*shown.others, *shown.totals]
     edge = max([used, *(len(label) + 2 + len(number) for label, number in foot)])
     lines = [
-        _bold(heading(explanation), styled),
-        *_wrapped(": ".join(part for part in (explanation.title, explanation.formula) if part)),
+        _bold(make_heading(explanation), styled),
+        *_wrap(": ".join(part for part in (explanation.title, explanation.formula) if part)),
         "",
         *table,
-        *_wrapped(shown.hidden),
+        *_wrap(shown.hidden),
         *([""] if shown.others else []),
-        *(_to_edge(label, number, edge) for label, number in shown.others),
+        *(_align_right(label, number, edge) for label, number in shown.others),
         "─" * edge,
-        *(_to_edge(label, number, edge) for label, number in shown.totals[:-1]),
-        _bold(_to_edge(*shown.totals[-1], edge), styled),
+        *(_align_right(label, number, edge) for label, number in shown.totals[:-1]),
+        _bold(_align_right(*shown.totals[-1], edge), styled),
         "",
-        *_wrapped(f"{explanation.measure} = {explanation.with_numbers}", indent="    "),
+        *_wrap(f"{explanation.measure} = {explanation.with_numbers}", indent="    "),
         "",
-        *(line for remark in remarks(explanation) for line in _wrapped(remark)),
+        *(line for remark in list_remarks(explanation) for line in _wrap(remark)),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _grid(shown: Sheet, width: int) -> tuple[list[str], int]:
-    """The ranks as lines, and how wide they are; in several tables where one would be too wide."""
+    """The ranks as lines, and their width; split into several tables if one would be too wide."""
     if not shown.ranks:
         return ["Nothing was retrieved."], 0
-    heads = [_stacked(head) for head in shown.header]
+    heads = [_wrap_heading(head) for head in shown.header]
     columns = [list(column) for column in zip(*shown.ranks, strict=True)]
     sizes = [max(map(len, [*head, *column])) for head, column in zip(heads, columns, strict=True)]
     too_wide = sum(sizes) + 2 * (len(sizes) - 1) - width
@@ -198,7 +198,7 @@ def _grid(shown: Sheet, width: int) -> tuple[list[str], int]:
 
 
 def _parts(sizes: Sequence[int], width: int, lead: int) -> list[list[int]]:
-    """Which columns go into each table: rank and document (or the query) into all of them."""
+    """The columns of each table; rank and document (or query) are in all of them."""
     parts: list[list[int]] = [list(range(lead))]
     used = start = sum(sizes[:lead]) + 2 * (lead - 1)
     for i, size in enumerate(sizes[lead:], lead):
@@ -214,7 +214,7 @@ def _rows(heads: Sequence[list[str]], columns: Sequence[list[str]], sizes: Seque
     depth = max(map(len, heads))
     stacked = [[""] * (depth - len(head)) + head for head in heads]
     lines = [list(line) for line in zip(*stacked, strict=True)] + [list(row) for row in zip(*columns, strict=True)]
-    is_left = [i == id_at for i in range(len(sizes))]  # documents, queries; all else is numbers
+    is_left = [i == id_at for i in range(len(sizes))]  # documents and queries; the rest are numbers
     return [
         "  ".join(
             cell.ljust(size) if left else cell.rjust(size)
@@ -224,8 +224,8 @@ def _rows(heads: Sequence[list[str]], columns: Sequence[list[str]], sizes: Seque
     ]
 
 
-def _stacked(head: str) -> list[str]:
-    """A heading on as many lines as make it no wider than its numbers."""
+def _wrap_heading(head: str) -> list[str]:
+    """A heading, wrapped to be no wider than its numbers."""
     return textwrap.wrap(head, 9, break_long_words=False, break_on_hyphens=False) or [""]
 
 
@@ -233,12 +233,12 @@ def _cut(text: str, size: int) -> str:
     return text if len(text) <= size else f"{text[: size // 2]}…{text[len(text) - size + size // 2 + 1 :]}"
 
 
-def _to_edge(label: str, number: str, edge: int) -> str:
+def _align_right(label: str, number: str, edge: int) -> str:
     return f"{label}{number.rjust(edge - len(label))}"
 
 
-def _wrapped(text: str, indent: str = "") -> list[str]:
-    """Lines of a sentence; a space that LaTeX needs after a backslash is no place to break."""
+def _wrap(text: str, indent: str = "") -> list[str]:
+    """Lines of a sentence; LaTeX's space after a backslash is not a place to break."""
     held = text.replace("\\ ", "\\\0")
     lines = textwrap.wrap(held, LINE, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return [line.replace("\0", " ") for line in lines]
@@ -252,10 +252,10 @@ def _bold(text: str, styled: bool) -> str:
 
 
 def _markdown(explanation: Explanation) -> str:
-    shown = sheet(explanation)
+    shown = make_sheet(explanation)
     before, after = [""] * shown.id_at, [""] * (len(shown.header) - shown.id_at - 2)
     lines = [
-        f"### {_piped(heading(explanation))}",
+        f"### {_escape(make_heading(explanation))}",
         "",
         *([f"{explanation.title}{':' if explanation.formula else ''}", ""] if explanation.title else []),
         *([f"$${explanation.formula}$$", ""] if explanation.formula else []),
@@ -265,22 +265,22 @@ def _markdown(explanation: Explanation) -> str:
         *([_line([*before, shown.hidden, *after, ""])] if shown.hidden else []),
         *(_line([*before, what, *after, term]) for what, term in shown.others),
         *(
-            _line([*before, f"**{_piped(label)}**", *after, f"**{number}**"], bold=True)
+            _line([*before, f"**{_escape(label)}**", *after, f"**{number}**"], bold=True)
             for label, number in shown.totals
         ),
         "",
         f"`{explanation.measure} = {explanation.with_numbers}`",
         "",
-        *(f"- {_piped(remark)}" for remark in remarks(explanation)),
+        *(f"- {_escape(remark)}" for remark in list_remarks(explanation)),
     ]
     return "\n".join(lines) + "\n"
 
 
 def _line(cells: Sequence[str], bold: bool = False) -> str:
-    return f"| {' | '.join(cell if bold else _piped(cell) for cell in cells)} |"
+    return f"| {' | '.join(cell if bold else _escape(cell) for cell in cells)} |"
 
 
-def _piped(text: str) -> str:
+def _escape(text: str) -> str:
     return text.replace("\\", "\\\\").replace("|", "\\|").replace("*", "\\*")
 
 
@@ -288,15 +288,15 @@ def _piped(text: str) -> str:
 
 
 def _html(explanation: Explanation) -> str:
-    shown = sheet(explanation)
+    shown = make_sheet(explanation)
     parts = [
         "<section>",
-        f"<h2>{html.escape(heading(explanation))}</h2>",
+        f"<h2>{html.escape(make_heading(explanation))}</h2>",
         *([f"<p>{html.escape(explanation.title)}</p>"] if explanation.title else []),
-        *([f'<div class="formula">{formula(explanation.formula)}</div>'] if explanation.formula else []),
+        *([f'<div class="formula">{render_formula(explanation.formula)}</div>'] if explanation.formula else []),
         _html_table(shown, [row.get("grade") for row in explanation.rows if "what" not in row]),
         f"<p><code>{html.escape(f'{explanation.measure} = {explanation.with_numbers}')}</code></p>",
-        f"<ul>{''.join(f'<li>{html.escape(remark)}</li>' for remark in remarks(explanation))}</ul>",
+        f"<ul>{''.join(f'<li>{html.escape(remark)}</li>' for remark in list_remarks(explanation))}</ul>",
         "</section>",
     ]
     return "\n".join(parts) + "\n"
@@ -328,7 +328,7 @@ def _html_row(row: Sequence[str], level: str, id_at: int) -> str:
 
 
 def _level(grade: float | None, highest: float) -> str:
-    """The class of a grade's colour: unjudged, or one of five steps from 0 to the highest grade."""
+    """The CSS class of a grade: unjudged, or one of five steps from 0 to the highest grade."""
     return "unjudged" if grade is None else f"grade-{math.ceil(4 * max(grade, 0.0) / highest)}"
 
 
@@ -336,7 +336,7 @@ def _html_total(label: str, number: str, span: int) -> str:
     return f'<tr><th scope="row" colspan="{span - 1}">{html.escape(label)}</th><td>{html.escape(number)}</td></tr>'
 
 
-# one hue from light to dark for grades; an unjudged document is outlined, never a light grade
+# one hue from light to dark for grades; an unjudged document is outlined
 _STYLE = """
 .explanation { color-scheme: light dark; --text: #1c1e21; --quiet: #5b6168; --line: #d9dce0; color: var(--text);
   font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Liberation Sans", sans-serif; }

@@ -1,33 +1,33 @@
-"""What can be learned from relevant documents, as text and as JSON."""
+"""A comparison of feedback methods, as text and as JSON."""
 
 from __future__ import annotations
 
 from cranfield.base import pluralize
 from cranfield.lab import Comparison, Difference
-from cranfield.tables import MISSING, Cell, Table, dumped, number, render
+from cranfield.tables import MISSING, Cell, Table, dump_json, format_interval, format_number, format_signed, render_text
 
 PLACES = 4
-WHOLE = "all"  # what the others are compared with
+WHOLE = "all"  # the method that the others are compared with
 
 
 def as_text(found: Comparison, width: int, styled: bool) -> str:
-    """A table, and what it says."""
+    """A table and its conclusions."""
     lines = [*sentences(found), *(f"Note: {note}." for note in found.notes)]
-    return render.terminal([_table(found)], width, styled) + "\n" + "\n".join(lines) + "\n"
+    return render_text([_table(found)], width, styled) + "\n" + "\n".join(lines) + "\n"
 
 
 def sentences(found: Comparison) -> list[str]:
-    """What came out, and on what."""
+    """The conclusions, and what they are based on."""
     measure = found.measures[0]
     documents = sum(len(found.given[topic]) for topic in found.topics)
     lines = [
-        f"{pluralize(len(found.topics), 'topic')}, {pluralize(documents, 'document')} given; these are taken out of "
-        "rankings and judgments.",
+        f"{pluralize(len(found.topics), 'topic')}, {pluralize(documents, 'document')} used as feedback and removed "
+        "from rankings and judgments.",
     ]
-    for name, what in (("fused", "Subsets that are fused find"), ("best", "A subset chosen by what is given finds")):
-        lines.append(f"{what} {_compared(found.difference(name, WHOLE, measure), measure)}.")
+    for name, what in (("fused", "Fusing subsets gives"), ("best", "The subset chosen from the feedback gives")):
+        lines.append(f"{what} {_compare(found.difference(name, WHOLE, measure), measure)}.")
     most = found.difference("hindsight", WHOLE, measure)
-    lines.append(f"The subset that proves best would find {_compared(most, measure)}: no system knows it beforehand.")
+    lines.append(f"The best subset in hindsight would give {_compare(most, measure)}; no system can know it.")
     return lines
 
 
@@ -54,17 +54,19 @@ def as_json(found: Comparison) -> str:
         "ways": rows,
         "notes": list(found.notes),
     }
-    return dumped(content)
+    return dump_json(content)
 
 
 def _table(found: Comparison) -> Table:
-    """A row for each way; the best is the best of those that a system can go."""
+    """One row per method; the best is marked among those that need no hindsight."""
     main = found.measures[0]
     highest = {m: max(found.sign(m) * way.mean(m) for way in found.ways if way.system) for m in found.measures}
     rows = []
     for way in found.ways:
         means = [
-            Cell(number(way.mean(m), PLACES), best=bool(way.system) and found.sign(m) * way.mean(m) == highest[m])
+            Cell(
+                format_number(way.mean(m), PLACES), best=bool(way.system) and found.sign(m) * way.mean(m) == highest[m]
+            )
             for m in found.measures
         ]
         against = found.difference(way.name, WHOLE, main)
@@ -76,30 +78,18 @@ def _table(found: Comparison) -> Table:
 
 
 def _cells(one: Difference) -> list[Cell]:
-    where = "" if one.interval is None else f"[{_signed(one.interval.low)}, {_signed(one.interval.high)}]"
-    return [Cell(_signed(one.mean), below=where), Cell(str(one.better)), Cell(str(one.worse))]
+    where = "" if one.interval is None else format_interval(one.interval.low, one.interval.high, PLACES, signed=True)
+    return [Cell(format_signed(one.mean, PLACES), below=where), Cell(str(one.better)), Cell(str(one.worse))]
 
 
-def _compared(one: Difference, measure: str) -> str:
+def _compare(one: Difference, measure: str) -> str:
     more, sign = ("less", -1) if one.mean < 0 else ("more", 1)
-    ends = [] if one.interval is None else sorted((sign * one.interval.low, sign * one.interval.high))
-    where = f" [{', '.join(map(_plain, ends))}]" if ends else ""
+    where = ""
+    if one.interval is not None:
+        low, high = sorted((sign * one.interval.low, sign * one.interval.high))
+        where = f" {format_interval(low, high, PLACES)}"
     count = f"better on {one.better} and worse on {one.worse} topics"
-    return f"{abs(one.mean):.{PLACES}f} {more} {measure} than all at once{where}, {count}"
-
-
-def _plain(value: float) -> str:
-    return _signed(value).lstrip("+")
-
-
-def _signed(value: float) -> str:
-    """A difference with its sign, the minus as long as the plus.
-
-    >>> _signed(-0.01234), _signed(0.0)
-    ('−0.0123', '0.0000')
-    """
-    text = f"{value:+.{PLACES}f}".replace("-", "−")
-    return text[1:] if float(f"{value:.{PLACES}f}") == 0 else text
+    return f"{abs(one.mean):.{PLACES}f} {more} {measure} than learning from all at once{where}, {count}"
 
 
 def _as_dict(one: Difference) -> dict[str, object]:

@@ -1,8 +1,7 @@
-"""What a gate decided and why: as text for people, JSON for programs, and JUnit XML for continuous integration."""
+"""The verdict of a gate and its reasons, as text, JSON, and JUnit XML for continuous integration."""
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,33 +10,41 @@ from cranfield.base import pluralize
 from cranfield.data import Origin
 from cranfield.evaluation import JUDGED_DEPTH
 from cranfield.stats import Gate, GateDecision, GatedRun
-from cranfield.tables import dumped, state_p, versions
+from cranfield.tables import (
+    dump_json,
+    finite_or_none,
+    format_number,
+    format_signed,
+    package_versions,
+    replace_controls,
+    state_p,
+    wrap_text,
+)
 
-WIDTH = 100  # of lines that go to a file or a log
+WIDTH = 100  # of lines in a file or a log
 _COLOURS = {"FAILED": "\x1b[1;31m", "PASSED": "\x1b[1;32m"}
 
 
 def as_text(gate: Gate, width: int = WIDTH, styled: bool = False, reasons: bool = True) -> str:
-    """The verdict first, then each measure with its figures, then what one must know to trust them."""
+    """The verdict, then each measure with its numbers, then the rule, conventions and notes."""
     lines = [_headline(gate)]
     for decision in gate.decisions:
         if reasons:
             lines.append("")
-        lines += _wrapped("", f"{_outcome(decision)}: {decision.sentence}", width)
+        lines += wrap_text(f"{_outcome(decision)}: {decision.sentence}", width)
         if reasons:
             for name, text in _figures(decision, gate):
-                lines += _wrapped(f"  {name:<12}", text, width)
+                lines += wrap_text(text, width, f"  {name:<12}")
     if reasons:
         lines.append("")
-        lines += [line for remark in _remarks(gate) for line in _wrapped("", remark, width)]
-    text = "\n".join(map(_printable, lines)) + "\n"
+        lines += [line for remark in _remarks(gate) for line in wrap_text(remark, width)]
+    text = "\n".join(map(replace_controls, lines)) + "\n"
     word = _word(gate)
     return f"{_COLOURS[word]}{word}\x1b[0m{text.removeprefix(word)}" if styled else text
 
 
 def as_json(gate: Gate) -> str:
-    """Everything in full precision; what there is no number for is null."""
-
+    """All results in full precision; missing numbers are null."""
     rule = gate.rule
     content = {
         "passed": gate.passed,
@@ -54,14 +61,14 @@ def as_json(gate: Gate) -> str:
         "notes": list(gate.notes),
         "conventions": dict(gate.conventions or {}),
         "inputs": [origin.as_record() for origin in _origins(gate)],
-        "versions": versions("numpy", "scipy"),
+        "versions": package_versions("numpy", "scipy"),
     }
-    return dumped(content)
+    return dump_json(content)
 
 
 def as_junit(gate: Gate) -> str:
-    """A test suite with one test case for each measure; it says why it failed, or in its output why not."""
-    from xml.etree import ElementTree as xml
+    """A test suite with one test case per measure, with its reasons as failure message or output."""
+    from xml.etree import ElementTree as xml  # slow, and only for this format
 
     failed = sum(not decision.passed for decision in gate.decisions)
     counts = {"tests": str(len(gate.decisions)), "failures": str(failed), "errors": "0", "skipped": "0", "time": "0"}
@@ -90,11 +97,11 @@ def _headline(gate: Gate) -> str:
     failed = sum(not decision.passed for decision in gate.decisions)
     undecided = sum(decision.verdict == "undecided" for decision in gate.decisions)
     number = len(gate.decisions)
-    told = [f"{failed} of {number} measures failed"] if number > 1 and failed else []
+    details = [f"{failed} of {number} measures failed"] if number > 1 and failed else []
     if undecided:
-        told.append("undecided" if number == 1 else f"{undecided} of {number} undecided")
-    details = f" ({', '.join(told)})" if told else ""
-    return f"{_word(gate)}: {gate.candidate.name} against {gate.baseline.name}{details}."
+        details.append("undecided" if number == 1 else f"{undecided} of {number} undecided")
+    note = f" ({', '.join(details)})" if details else ""
+    return f"{_word(gate)}: {gate.candidate.name} against {gate.baseline.name}{note}."
 
 
 def _outcome(decision: GateDecision) -> str:
@@ -103,10 +110,10 @@ def _outcome(decision: GateDecision) -> str:
 
 
 def _figures(decision: GateDecision, gate: Gate) -> Iterator[tuple[str, str]]:
-    """Why: means, difference with bounds, tests, topics, and what more of them would do."""
-    means = f"{gate.baseline.name} {_number(decision.baseline_mean)}, "
-    means += f"{gate.candidate.name} {_number(decision.candidate_mean)}"
-    yield "Mean", f"{means}{'' if decision.more_is_better else ' (less is better)'}"
+    """Means, difference with bounds, tests, topics, and how many topics a decision would need."""
+    means = f"{gate.baseline.name} {format_number(decision.baseline_mean, 4)}, "
+    means += f"{gate.candidate.name} {format_number(decision.candidate_mean, 4)}"
+    yield "Mean", f"{means}{'' if decision.more_is_better else ' (lower is better)'}"
     if not decision.identical:
         yield "Difference", _difference(decision)
         yield "Worse", _worse(decision)
@@ -114,53 +121,58 @@ def _figures(decision: GateDecision, gate: Gate) -> Iterator[tuple[str, str]]:
     topics = f"{decision.wins:,} better, {decision.ties:,} the same, {decision.losses:,} worse"
     yield "Topics", f"{topics}, of {decision.n:,}"
     if decision.worst:
-        lost = (f"{loss.query} ({_number(loss.baseline)} to {_number(loss.candidate)})" for loss in decision.worst)
-        yield "Worst", ", ".join(lost)
+        yield (
+            "Worst",
+            ", ".join(
+                f"{loss.query} ({format_number(loss.baseline, 4)} to {format_number(loss.candidate, 4)})"
+                for loss in decision.worst
+            ),
+        )
     if decision.noticed_drop is not None:
-        large = f"a true {_fall(decision)} of {_number(decision.noticed_drop)}"
-        yield "Power", f"{large} would be found too large 4 times in 5 with so many topics"
+        large = f"a true {_direction(decision)} of {format_number(decision.noticed_drop, 4)}"
+        yield "Power", f"{large} would be detected 4 times in 5 with this many topics"
     if decision.verdict == "undecided":
         yield "Needed", _needed(decision)
 
 
 def _difference(decision: GateDecision) -> str:
     ends = ((decision.low, "not below"), (decision.high, "not above"))
-    bounds = " and ".join(f"{word} {_signed(end)}" for end, word in ends if end is not None)
+    bounds = " and ".join(f"{word} {format_signed(end, 4)}" for end, word in ends if end is not None)
     level = f"{100 * decision.rule.level:g} %"
-    known = f"{bounds} (one-sided bounds, {level} each)" if bounds else f"no bound can be given at {level}"
-    return f"{_signed(decision.difference)}, {known}; allowed: {_signed(decision.allowed)}"
+    known = f"{bounds} (one-sided bounds, {level} each)" if bounds else f"no bounds at {level}"
+    return f"{format_signed(decision.difference, 4)}, {known}; allowed: {format_signed(decision.allowed, 4)}"
 
 
 def _worse(decision: GateDecision) -> str:
-    test = "by flipping signs, as all differences are the same"
+    test = "sign flips, since all differences are equal"
     if decision.t is not None:
-        test = f"paired t-test, t = {_signed(decision.t, 2)}, df = {decision.n - 1:,}"
+        test = f"paired t-test, t = {format_signed(decision.t, 2)}, df = {decision.n - 1:,}"
     p = state_p(decision.p_worse)
     if decision.rule.correction != "none":
         p = f"{state_p(decision.p_worse_corrected)} by Holm's correction, {p} without,"
-    return f"{p} for a {_fall(decision)} of more than {decision.rule.max_drop:g} ({test})"
+    return f"{p} for a {_direction(decision)} of more than {decision.rule.max_drop:g} ({test})"
 
 
 def _not_worse(decision: GateDecision) -> str:
-    return f"{state_p(decision.p_not_worse)} for a {_fall(decision)} of no more than {decision.rule.max_drop:g}"
+    return f"{state_p(decision.p_not_worse)} for a {_direction(decision)} of no more than {decision.rule.max_drop:g}"
 
 
 def _needed(decision: GateDecision) -> str:
     if decision.topics_needed is not None:
         what = "worse" if decision.drop > decision.rule.max_drop else "not worse"
         topics = pluralize(decision.topics_needed, "topic")
-        return f"about {topics} to show that it is {what}, if the difference and its spread are what was found here"
+        return f"about {topics} to show that it is {what}, if the difference and its spread stay as they are here"
     if decision.n == 1:
-        return "more topics: one says nothing about the spread of differences"
-    return f"no number of topics would decide: the {_fall(decision)} found is just what is allowed"
+        return "more topics: a single one says nothing about the spread of differences"
+    return f"no number of topics would decide: the observed {_direction(decision)} equals what is allowed"
 
 
-def _fall(decision: GateDecision) -> str:
+def _direction(decision: GateDecision) -> str:
     return "drop" if decision.more_is_better else "rise"
 
 
 def _remarks(gate: Gate) -> Iterator[str]:
-    """The rule, the judged share, warnings and notes."""
+    """The rule, the unjudged share, conventions, notes and warnings."""
     rule, number = gate.rule, len(gate.decisions)
     proof = "fails unless it is shown not to be worse" if rule.require_proof else "fails if it is shown to be worse"
     each = " on any of the measures" if number > 1 else ""
@@ -179,13 +191,13 @@ def _corrected(gate: Gate) -> str:
     if len(gate.decisions) == 1:
         return ""
     if gate.rule.correction == "none":
-        return " for each measure, not corrected for their number"
+        return " for each measure, without correction for their number"
     # showing that none of several is worse needs no correction: each must be shown (Berger, Technometrics 24, 1982)
-    return " over all measures by Holm's correction, where a measure is shown to be worse"
+    return " over all measures, with Holm's correction of the tests for a drop"
 
 
 def _reasons(decision: GateDecision, gate: Gate) -> str:
-    """Everything about one measure, as lines."""
+    """All about one measure, as lines."""
     figures = (f"{name}: {text}" for name, text in _figures(decision, gate))
     return "\n".join([decision.sentence, *figures, *_remarks(gate)])
 
@@ -198,15 +210,15 @@ def _record(decision: GateDecision) -> dict[str, Any]:
         "passed": decision.passed,
         "sentence": decision.sentence,
         "n": decision.n,
-        "baseline_mean": _finite(decision.baseline_mean),
-        "candidate_mean": _finite(decision.candidate_mean),
-        "difference": _finite(decision.difference),
-        "drop": _finite(decision.drop),
-        "low": _finite(decision.low),
-        "high": _finite(decision.high),
+        "baseline_mean": finite_or_none(decision.baseline_mean),
+        "candidate_mean": finite_or_none(decision.candidate_mean),
+        "difference": finite_or_none(decision.difference),
+        "drop": finite_or_none(decision.drop),
+        "low": finite_or_none(decision.low),
+        "high": finite_or_none(decision.high),
         "level": decision.rule.level,
-        "sd": _finite(decision.sd),
-        "t": _finite(decision.t),
+        "sd": finite_or_none(decision.sd),
+        "t": finite_or_none(decision.t),
         "df": decision.n - 1,
         "p_worse": decision.p_worse,
         "p_worse_corrected": decision.p_worse_corrected,
@@ -219,7 +231,7 @@ def _record(decision: GateDecision) -> dict[str, Any]:
             {"query": loss.query, "baseline": loss.baseline, "candidate": loss.candidate} for loss in decision.worst
         ],
         "topics_needed": decision.topics_needed,
-        "noticed_drop": _finite(decision.noticed_drop),
+        "noticed_drop": finite_or_none(decision.noticed_drop),
         "only_baseline": list(decision.only_baseline),
         "only_candidate": list(decision.only_candidate),
     }
@@ -234,42 +246,6 @@ def _origins(gate: Gate) -> Sequence[Origin]:
     return [origin for origin in found if origin is not None]
 
 
-def _finite(value: float | None) -> float | None:
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _number(value: float) -> str:
-    return f"{value:,.4f}"
-
-
-def _signed(value: float, places: int = 4) -> str:
-    """A number with its sign, as it is printed.
-
-    >>> _signed(-0.0512), _signed(0.01), _signed(0.0)
-    ('−0.0512', '+0.0100', '0.0000')
-    """
-    shown = f"{abs(value):,.{places}f}"
-    return ("−" if value < 0 else "+" if value > 0 else "") + shown
-
-
-def _wrapped(start: str, text: str, width: int) -> list[str]:
-    import textwrap
-
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=start,
-        subsequent_indent=" " * len(start),
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
-
-
-def _printable(text: str) -> str:
-    """Text without the characters that would steer a terminal."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", "\N{REPLACEMENT CHARACTER}", text)
-
-
 def _xml_text(text: str) -> str:
-    """Text without the characters that XML 1.0 has no way to write, nor the bytes of ids that are not UTF-8."""
+    """Text without characters that XML 1.0 cannot represent, and without bytes of ids that are not UTF-8."""
     return re.sub("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]", "\N{REPLACEMENT CHARACTER}", text)

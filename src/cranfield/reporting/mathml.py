@@ -6,15 +6,15 @@ import html
 from xml.etree import ElementTree
 
 
-def formula(latex: str, is_block: bool = True) -> str:
+def render_formula(latex: str, is_block: bool = True) -> str:
     """A formula as MathML, or as LaTeX in `<code>` where the converter is missing."""
     try:
-        return mathml(latex, is_block)
+        return convert_latex(latex, is_block)
     except ImportError:
         return f"<code>{html.escape(latex)}</code>"
 
 
-def mathml(latex: str, is_block: bool) -> str:
+def convert_latex(latex: str, is_block: bool) -> str:
     """A formula as MathML; `R` in a line gives `<math display="inline"><mrow><mi>R</mi></mrow></math>`."""
     from latex2mathml.converter import convert
 

@@ -1,10 +1,8 @@
-"""A pool as text and as JSON: what is in it, how alike its runs are, and what was asked of it."""
+"""A pool as text and as JSON: its contents, the similarity of its runs, rankings without judgments, replays."""
 
 from __future__ import annotations
 
-import re
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from cranfield.base import pluralize
@@ -21,70 +19,72 @@ from cranfield.pooling import (
     find_strategy,
 )
 from cranfield.reporting.plots.plot import Plot
-from cranfield.reporting.plots.theme import INK, LINE, VERMILLION, colours
-from cranfield.reporting.plots.vega_parts import line_layers, name, quantity, rows, unfolded, value
-from cranfield.tables import Cell, Table, dumped, number, render
+from cranfield.reporting.plots.theme import INK, LINE, VERMILLION, assign_colours
+from cranfield.reporting.plots.vega_parts import flatten, inline_data, line_layers, nominal, quantitative, value_tooltip
+from cranfield.tables import (
+    Cell,
+    Table,
+    count_columns,
+    dump_json,
+    format_number,
+    render_text,
+    replace_controls,
+    wrap_sentences,
+)
 
 WIDTH = 100  # of sentences
-_STEPS = 44  # columns from a likeness of 1 to 0
+_STEPS = 44  # columns from a similarity of 1 to 0
 _SHARES = (0.1, 0.25, 0.5, 0.75)  # of the judgments, at which strategies are compared
 
 
-def as_text(told: PoolOverview, file: str | None, width: int, styled: bool) -> str:
-    """The pool first, then how alike the runs are, then what else was asked for; notes at the end."""
-    parts = [part for part in _parts(told, file, width, styled) if part]
-    remarks = [f"Warning: {text}" for text in told.warnings] + list(told.notes)
+def as_text(overview: PoolOverview, file: str | None, width: int, styled: bool) -> str:
+    """The pool, the similarity of its runs, and the other parts; notes at the end."""
+    parts = [part for part in _list_parts(overview, file, width, styled) if part]
+    remarks = [f"Warning: {text}" for text in overview.warnings] + list(overview.notes)
     if remarks:
-        parts.append("".join(f"{line}\n" for text in remarks for line in _wrapped(text, width)))
+        parts.append(_wrap(remarks, width))
     return "\n".join(parts)
 
 
-def as_json(told: PoolOverview, file: str | None = None) -> str:
-    """Everything, for programs."""
+def as_json(overview: PoolOverview, file: str | None = None) -> str:
+    """All results."""
     content: dict[str, Any] = {}
-    if told.pool is not None:
-        content |= _pool_record(told.pool, file)
-    if told.similarity is not None:
-        content["likeness"] = _likeness_record(told.similarity)
-    if told.ranking is not None:
-        content["votes"] = _guess_record(told.ranking)
-    if told.curves:
-        content["replay"] = [_curve_record(curve, _shared(told.curves)) for curve in told.curves]
-    content |= {"warnings": told.warnings, "notes": list(told.notes)}
-    return dumped(content)
+    if overview.pool is not None:
+        content |= _pool_record(overview.pool, file)
+    if overview.similarity is not None:
+        content["likeness"] = _similarity_record(overview.similarity)
+    if overview.ranking is not None:
+        content["votes"] = _ranking_record(overview.ranking)
+    if overview.curves:
+        content["replay"] = [_curve_record(curve, _common_judgments(overview.curves)) for curve in overview.curves]
+    content |= {"warnings": overview.warnings, "notes": list(overview.notes)}
+    return dump_json(content)
 
 
-def _parts(told: PoolOverview, file: str | None, width: int, styled: bool) -> Iterator[str]:
-    if told.pool is not None:
-        first, *more = _headline(told.pool, file)  # a path is not broken into lines
-        yield "".join(
-            f"{line}\n" for line in (_printable(first), *(line for text in more for line in _wrapped(text, width)))
-        )
-        if len(told.pool):
-            yield render.terminal([_runs(told.pool)], width, styled)
-    if told.pool is not None and told.similarity is not None and _is_whole(told.pool):
-        yield _alike(told.similarity, width)
-    if told.ranking is not None:
-        yield render.terminal([_guess(told.ranking)], width, styled)
-        yield "".join(f"{line}\n" for text in _about(told.ranking) for line in _wrapped(text, width))
-    if told.curves:
-        yield render.terminal([_curves(told.curves)], width, styled)
+def _list_parts(overview: PoolOverview, file: str | None, width: int, styled: bool) -> Iterator[str]:
+    if overview.pool is not None:
+        first, *more = _headline(overview.pool, file)  # a path is not wrapped
+        yield f"{replace_controls(first)}\n{_wrap(more, width)}"
+        if len(overview.pool):
+            yield render_text([_runs(overview.pool)], width, styled)
+    if overview.pool is not None and overview.similarity is not None and _is_whole(overview.pool):
+        yield _similarity_text(overview.similarity, width)
+    if overview.ranking is not None:
+        yield render_text([_ranking_table(overview.ranking)], width, styled)
+        yield _wrap(_about(overview.ranking), width)
+    if overview.curves:
+        yield render_text([_curves(overview.curves)], width, styled)
 
 
-def _wrapped(text: str, width: int) -> list[str]:
-    return textwrap.wrap(_printable(text), min(width, WIDTH), break_on_hyphens=False)
-
-
-def _printable(text: str) -> str:
-    """Text without the characters that would steer a terminal."""
-    return re.sub(r"[\x00-\x1f\x7f-\x9f]", "\N{REPLACEMENT CHARACTER}", text)
+def _wrap(texts: Iterable[str], width: int) -> str:
+    return wrap_sentences(map(replace_controls, texts), min(width, WIDTH))
 
 
 # The pool
 
 
 def _is_whole(pool: Pool) -> bool:
-    """Whether this is a pool of its own, and not the next part of one."""
+    """Whether this is a complete pool, not the next part of one."""
     strategy = pool.provenance["strategy"]
     return strategy != COMPLETE and find_strategy(strategy).kind != "adaptive"
 
@@ -98,15 +98,18 @@ def _headline(pool: Pool, file: str | None) -> Iterator[str]:
     span = f"{min(sizes):,} to {max(sizes):,} each" if min(sizes) < max(sizes) else f"{sizes[0]:,} each"
     of = f"{pluralize(len(pool), 'document')} to judge for {pluralize(len(sizes), 'topic')}"
     yield f"{where}{of} ({span})."
-    told = pool.provenance
-    given = ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in told["parameters"].items())
-    if told["strategy"] == COMPLETE:
-        yield f"What is missing to judge {', '.join(run['name'] for run in told['runs'])} ({given})."
+    provenance = pool.provenance
+    values = {name.replace("_", " "): _format_parameter(value) for name, value in provenance["parameters"].items()}
+    parameters = ", ".join(f"{name} {value}" for name, value in values.items())
+    strategy = provenance["strategy"]
+    if strategy == COMPLETE:
+        runs = ", ".join(run["name"] for run in provenance["runs"])
+        yield f"Documents missing judgments for {runs} ({parameters})."
         return
-    yield f"Strategy {told['strategy']}: {find_strategy(told['strategy']).title} ({given}; seed {told['seed']})."
+    yield f"Strategy {strategy}: {find_strategy(strategy).title} ({parameters}; seed {provenance['seed']})."
 
 
-def _plain(value: Any) -> str:
+def _format_parameter(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
@@ -116,47 +119,46 @@ def _runs(pool: Pool) -> Table:
     cells = tuple(
         (Cell(run["name"]), Cell(f"{run['topics']:,}"), Cell(f"{own:,}"), Cell(f"{only:,}")) for run, own, only in found
     )
-    return Table("", ("Run", "Topics", "In the pool", "Only there"), cells)
+    return Table("", ("Run", "Topics", "In the pool", "Unique"), cells)
 
 
 def _pool_record(pool: Pool, file: str | None) -> dict[str, Any]:
     held, alone = pool.count_contributions()
-    told = dict(pool.provenance)
-    runs = zip(told.get("runs", ()), held.tolist(), alone.tolist(), strict=True)
+    provenance = dict(pool.provenance)
+    runs = zip(provenance.get("runs", ()), held.tolist(), alone.tolist(), strict=True)
     return {
         "file": file,
         "pool": pool.header,
-        "strategy": told["strategy"],
-        "parameters": told["parameters"],
-        "seed": told["seed"],
+        "strategy": provenance["strategy"],
+        "parameters": provenance["parameters"],
+        "seed": provenance["seed"],
         "documents": {query: len(docs) for query, docs in pool.pairs.items()},
         "runs": [{**run, "in_pool": own, "only_there": only} for run, own, only in runs],
     }
 
 
-# How alike the runs are
+# Similarity of runs
 
 
-def _alike(similarity: RunSimilarity, width: int) -> str:
-    """The tree, or where to see it if it is too wide."""
+def _similarity_text(similarity: RunSimilarity, width: int) -> str:
+    """The dendrogram, or how to plot it if it is too wide."""
     tree = dendrogram(similarity)
-    if max(map(render.columns, tree.splitlines())) > width:
+    if max(map(count_columns, tree.splitlines())) > width:
         runs = pluralize(len(similarity.systems), "run")
-        told = f"The tree of {runs} is wider than the terminal: --dendrogram FILE draws it."
-        return "".join(f"{line}\n" for line in _wrapped(told, width))
-    return f"How alike the runs are (rank-biased overlap, p = {RBO_P}, first {RBO_DEPTH}):\n{tree}"
+        return _wrap([f"The dendrogram of {runs} is wider than the terminal; plot it with --dendrogram FILE."], width)
+    return f"Similarity of the runs (rank-biased overlap, p = {RBO_P}, first {RBO_DEPTH}):\n{tree}"
 
 
 def dendrogram(similarity: RunSimilarity) -> str:
-    """The tree of systems in characters: the further to the left two branches meet, the more alike they are."""
-    tree, names = _Tree(similarity), [_printable(system) for system in similarity.systems]
-    widest = max(map(render.columns, names))
+    """The dendrogram in characters: the further left two branches meet, the more similar they are."""
+    tree, names = _Tree(similarity), [replace_controls(system) for system in similarity.systems]
+    widest = max(map(count_columns, names))
     columns = max(tree.column.values()) + 1
     grid = [[" "] * columns for _ in tree.leaves]
     for merge, node in zip(similarity.merges, range(len(similarity.systems), len(tree.row)), strict=True):
         _draw(grid, tree, node, (merge.left, merge.right))
     lines = [
-        f"{names[leaf]}{' ' * (widest - render.columns(names[leaf]))} {''.join(line).rstrip()}"
+        f"{names[leaf]}{' ' * (widest - count_columns(names[leaf]))} {''.join(line).rstrip()}"
         for leaf, line in zip(tree.leaves, grid, strict=True)
     ]
     marks = [" "] * (_STEPS + 3)
@@ -167,7 +169,7 @@ def dendrogram(similarity: RunSimilarity) -> str:
 
 
 class _Tree:
-    """Where leaves and branches stand: rows from the top, columns from a likeness of 1."""
+    """Positions of leaves and branches: rows from the top, columns from a similarity of 1."""
 
     def __init__(self, similarity: RunSimilarity) -> None:
         systems = len(similarity.systems)
@@ -185,7 +187,7 @@ class _Tree:
 
 
 def _draw(grid: list[list[str]], tree: _Tree, node: int, children: tuple[int, int]) -> None:
-    """A branch: a line from each child to where they meet, and one that joins the two."""
+    """Draw a branch: a line from each child to where they meet, and one that joins the two."""
     at = tree.column[node]
     top, bottom = sorted(int(tree.row[child]) for child in children)
     for child in children:
@@ -195,13 +197,13 @@ def _draw(grid: list[list[str]], tree: _Tree, node: int, children: tuple[int, in
                 line[column] = "─"
     for row in range(top, bottom + 1):
         grid[row][at] = "┐" if row == top else "┘" if row == bottom else "│"
-    if node != max(tree.row):  # the last one goes on to nowhere
+    if node != max(tree.row):  # the root has no parent
         middle = int(tree.row[node])
         grid[middle][at] = {"┐": "┬", "┘": "┴", "│": "├"}[grid[middle][at]]
 
 
-def dendrogram_plot(similarity: RunSimilarity) -> Plot:
-    """The tree of systems as a picture, with the line from which systems count as alike."""
+def plot_dendrogram(similarity: RunSimilarity) -> Plot:
+    """The dendrogram of systems, with the threshold of near-identical systems."""
     tree = _Tree(similarity)
     systems = len(similarity.systems)
     place = {
@@ -218,8 +220,8 @@ def dendrogram_plot(similarity: RunSimilarity) -> Plot:
         first, last = sorted((tree.row[merge.left], tree.row[merge.right]))
         lines.append({"x": own, "x2": own, "y": first, "y2": last, "a": near, "v": own})
     low = min([*(m.similarity for m in similarity.merges), SIMILAR_RBO - 0.1])
-    x = quantity("x", "Rank-biased overlap", scale={"domain": [1, max(0.0, low - 0.05)], "nice": False})
-    y = quantity("y", None, axis=None, scale={"domain": [-0.5, systems - 0.5], "reverse": True, "nice": False})
+    x = quantitative("x", "Rank-biased overlap", scale={"domain": [1, max(0.0, low - 0.05)], "nice": False})
+    y = quantitative("y", None, axis=None, scale={"domain": [-0.5, systems - 0.5], "reverse": True, "nice": False})
     coloured = {
         "field": "a",
         "type": "nominal",
@@ -232,41 +234,41 @@ def dendrogram_plot(similarity: RunSimilarity) -> Plot:
         "height": max(60, 22 * systems),
         "layer": [
             {
-                "data": rows([{"x": SIMILAR_RBO}]),
+                "data": inline_data([{"x": SIMILAR_RBO}]),
                 "mark": {"type": "rule", "strokeDash": [4, 3], "color": LINE},
                 "encoding": {"x": x},
             },
             {
-                "data": rows(lines),
+                "data": inline_data(lines),
                 "mark": {"type": "rule", "strokeWidth": 2, "strokeCap": "square"},
                 "encoding": {
                     **{"x": x, "x2": {"field": "x2"}, "y": y, "y2": {"field": "y2"}, "color": coloured},
-                    "tooltip": [value("v", "Rank-biased overlap", ".2f")],
+                    "tooltip": [value_tooltip("v", "Rank-biased overlap", ".2f")],
                 },
             },
             {
-                "data": rows(leaves),
+                "data": inline_data(leaves),
                 "mark": {"type": "text", "align": "right", "dx": -8, "limit": 200},
-                "encoding": {"x": {"value": 0}, "y": y, "text": name("s")},
+                "encoding": {"x": {"value": 0}, "y": y, "text": nominal("s")},
             },
         ],
     }
     groups = [group for group in similarity.clusters() if len(group) > 1]
     title = (
-        f"{sum(map(len, groups))} of {systems} runs are nearly the same as another"
+        f"{sum(map(len, groups))} of {systems} runs are nearly identical to another"
         if groups
-        else f"No two of {pluralize(systems, 'run')} are nearly the same"
+        else f"No two of {pluralize(systems, 'run')} are nearly identical"
     )
     subtitle = (
-        f"Where branches meet is how alike runs are on average (p = {RBO_P}, first {RBO_DEPTH} documents, "
-        f"{pluralize(int(similarity.topics.max(initial=0)), 'topic')}). Dashed: alike from {SIMILAR_RBO:.2f} on."
+        f"Branches meet at the average similarity of their runs (p = {RBO_P}, first {RBO_DEPTH} documents, "
+        f"{pluralize(int(similarity.topics.max(initial=0)), 'topic')}). Dashed: nearly equal from {SIMILAR_RBO:.2f}."
     )
-    told = "; ".join(", ".join(similarity.systems[i] for i in group) for group in groups) or "none"
-    alt = f"Tree of {pluralize(systems, 'run')} by rank-biased overlap. {title}. Alike: {told}."
+    names = "; ".join(", ".join(similarity.systems[i] for i in group) for group in groups) or "none"
+    alt = f"Tree of {pluralize(systems, 'run')} by rank-biased overlap. {title}. Nearly identical: {names}."
     return Plot.of(view, title, subtitle, alt, 560)
 
 
-def _likeness_record(similarity: RunSimilarity) -> dict[str, Any]:
+def _similarity_record(similarity: RunSimilarity) -> dict[str, Any]:
     return {
         "systems": list(similarity.systems),
         "rbo": similarity.rbo.round(6).tolist(),
@@ -283,33 +285,33 @@ def _likeness_record(similarity: RunSimilarity) -> dict[str, Any]:
 # Systems ranked without judgments
 
 
-def _guess(ranking: JudgmentFreeRanking) -> Table:
+def _ranking_table(ranking: JudgmentFreeRanking) -> Table:
     found, truth = ranking.scores, ranking.ap
     cells = tuple(
         (
             Cell(found.systems[i]),
-            Cell(number(float(found.counts[i]), 1)),
-            Cell(number(float(found.pseudo[i]), 4)),
-            *(() if truth is None else (Cell(number(float(truth[i]), 4)),)),
+            Cell(format_number(float(found.counts[i]), 1)),
+            Cell(format_number(float(found.pseudo[i]), 4)),
+            *(() if truth is None else (Cell(format_number(float(truth[i]), 4)),)),
         )
         for i in found.ranking()
     )
     header = ("Run", "Votes", "Pseudo-AP", *(() if truth is None else ("AP",)))
-    return Table("Without judgments: who is usual, not who is good", header, cells)
+    return Table("Without judgments: agreement with the other runs, not quality", header, cells)
 
 
 def _about(ranking: JudgmentFreeRanking) -> Iterator[str]:
     found = ranking.scores
     yield (
-        f"Votes: how often other runs have a run's documents, a topic. Pseudo-AP: mean over {found.trials} draws of "
-        f"documents taken for relevant ({found.share:.0%} of the pool, spread {found.spread:.0%}). A guess from "
-        "agreement: runs that find what others miss are ranked too low."
+        f"Votes: how often other runs retrieve a run's documents, per topic. Pseudo-AP: mean over {found.trials} "
+        f"random sets of documents assumed relevant ({found.share:.0%} of the pool, spread {found.spread:.0%}). This "
+        "measures agreement: runs that find what others miss are ranked too low."
     )
     if ranking.tau is not None:
         yield f"Kendall's tau with the ranking by judgments (AP): {ranking.tau:.2f}."
 
 
-def _guess_record(ranking: JudgmentFreeRanking) -> dict[str, Any]:
+def _ranking_record(ranking: JudgmentFreeRanking) -> dict[str, Any]:
     found = ranking.scores
     truth = [None] * len(found.systems) if ranking.ap is None else ranking.ap.tolist()
     return {
@@ -334,13 +336,13 @@ def _guess_record(ranking: JudgmentFreeRanking) -> dict[str, Any]:
 # Strategies replayed
 
 
-def _shared(curves: Sequence[GainCurve]) -> int:
-    """The judgments that all strategies got to make."""
+def _common_judgments(curves: Sequence[GainCurve]) -> int:
+    """The number of judgments that all strategies reached."""
     return min(int(curve.judged[-1]) for curve in curves)
 
 
 def _curves(curves: Sequence[GainCurve]) -> Table:
-    most = _shared(curves)
+    most = _common_judgments(curves)
     shares = {curve.strategy: [curve.share_at(share * most) for share in _SHARES] for curve in curves}
     best = [max(own[i] for own in shares.values()) for i in range(len(_SHARES))]
     means = {curve.strategy: curve.mean_share(most) for curve in curves}
@@ -348,22 +350,22 @@ def _curves(curves: Sequence[GainCurve]) -> Table:
         (
             Cell(strategy),
             *(Cell(f"{share:.1%}", best=share > best[i] - 1e-12) for i, share in enumerate(own)),
-            Cell(number(means[strategy], 4), best=means[strategy] > max(means.values()) - 1e-12),
+            Cell(format_number(means[strategy], 4), best=means[strategy] > max(means.values()) - 1e-12),
         )
         for strategy, own in shares.items()
     )
     header = ("Strategy", *(f"{share:.0%}" for share in _SHARES), "Mean")
-    title = f"Relevant documents found with a share of {most:,} judgments ({curves[0].relevant:,} to be found)"
+    title = f"Relevant documents found with a share of {most:,} judgments ({curves[0].relevant:,} relevant in all)"
     return Table(title, header, cells)
 
 
 _FEW = {"tickCount": 6}
-_DRAWN = 0.75  # of the judgments; beyond, all strategies come together
+_DRAWN = 0.75  # of the judgments; beyond, all strategies converge
 
 
-def curves_plot(curves: Sequence[GainCurve]) -> Plot:
-    """Relevant documents found against judgments, a line for each strategy."""
-    most = _shared(curves)
+def plot_curves(curves: Sequence[GainCurve]) -> Plot:
+    """Relevant documents found against judgments, one line per strategy."""
+    most = _common_judgments(curves)
     points, shown = 60, _DRAWN * most
     at = [shown * i / points for i in range(points + 1)]
     means = {curve.strategy: curve.mean_share(most) for curve in curves}
@@ -371,23 +373,23 @@ def curves_plot(curves: Sequence[GainCurve]) -> Plot:
     lines = [
         {"s": c.strategy, "x": [round(j, 1) for j in at], "y": [round(c.share_at(j), 5) for j in at]} for c in curves
     ]
-    x = quantity("x", "Judgments, all topics together", scale={"domain": [0, shown], "nice": False}, axis=_FEW)
-    y = quantity("y", "Relevant documents found", scale={"domain": [0, 1]}, axis={"format": ".0%"})
+    x = quantitative("x", "Judgments, all topics together", scale={"domain": [0, shown], "nice": False}, axis=_FEW)
+    y = quantitative("y", "Relevant documents found", scale={"domain": [0, 1]}, axis={"format": ".0%"})
     size = (460, 300)
-    tooltip = [name("s", "Strategy"), value("x", "Judgments", ",.0f"), value("y", "Found", ".1%")]
-    palette = colours([curve.strategy for curve in curves])
-    layers = line_layers(lines, unfolded("x", "y"), (x, y), ranked, palette, size, tooltip)
+    tooltip = [nominal("s", "Strategy"), value_tooltip("x", "Judgments", ",.0f"), value_tooltip("y", "Found", ".1%")]
+    palette = assign_colours([curve.strategy for curve in curves])
+    layers = line_layers(lines, flatten("x", "y"), (x, y), ranked, palette, size, tooltip)
     best, half = ranked[0], most / 2
     by_name = {curve.strategy: curve for curve in curves}
-    title = f"With half of the judgments {best} finds {by_name[best].share_at(half):.0%} of what is relevant"
+    title = f"With half of the judgments, {best} finds {by_name[best].share_at(half):.0%} of the relevant documents"
     if "depth" in by_name and best != "depth":
         title += f", depth order {by_name['depth'].share_at(half):.0%}"
-    told = ", ".join(f"{strategy} {by_name[strategy].share_at(half):.0%}" for strategy in ranked)
+    shares = ", ".join(f"{strategy} {by_name[strategy].share_at(half):.0%}" for strategy in ranked)
     subtitle = (
-        f"Strategies replayed on {most:,} judgments, of which three quarters are shown; "
-        f"{curves[0].relevant:,} relevant documents are to be found."
+        f"Strategies replayed on {most:,} judgments, three quarters of them shown; "
+        f"{curves[0].relevant:,} relevant documents in all."
     )
-    alt = f"Relevant documents found against judgments for {len(curves)} strategies. At half: {told}."
+    alt = f"Relevant documents found against judgments for {len(curves)} strategies. At half: {shares}."
     view = {"width": size[0], "height": size[1], "layer": layers}
     return Plot.of(view, title, subtitle, alt, 560)
 

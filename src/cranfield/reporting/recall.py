@@ -1,4 +1,4 @@
-"""Estimates of recall, for people and for programs: what a sample needs first, then what each method says."""
+"""Estimates of recall, as text and as JSON: the plan of a sample, then the result of each method."""
 
 from __future__ import annotations
 
@@ -8,57 +8,65 @@ from typing import Any
 
 from cranfield.base import as_dict, pluralize
 from cranfield.pooling import INTERVAL_NAMES, MethodResult, RecallReport, RelevantEstimate, SampleSize
-from cranfield.reporting.page.summary import percent
-from cranfield.reporting.plots.plot_data import signed
-from cranfield.reporting.pool_page.text import WIDTH, printable, wrapped
-from cranfield.tables import MISSING, Cell, Table, dumped, number, terminal
+from cranfield.reporting.pool_page.text import WIDTH, _replace_controls
+from cranfield.tables import (
+    MISSING,
+    Cell,
+    Table,
+    dump_json,
+    format_number,
+    format_percent,
+    format_signed,
+    render_text,
+    wrap_text,
+)
 
 
 def as_text(found: RecallReport, width: int, styled: bool, only_plan: bool = False, by_topic: bool = False) -> str:
-    """The plan of a sample, then the estimates with what each takes for granted; or the plan alone."""
+    """The plan of a sample, then the estimates with their assumptions; or the plan alone."""
     narrow = min(width, WIDTH)
-    lines = wrapped("", _opening(found), narrow)
-    lines += ["", *(line for text in _plan(found) for line in wrapped("  ", text, narrow))]
+    lines = wrap_text(_opening(found), narrow)
+    lines += ["", *(line for text in _plan(found) for line in wrap_text(text, narrow, "  "))]
     text = "\n".join(lines) + "\n"
     tables = [_plan_table(found)] if by_topic else []
     if not only_plan:
         made = [method for method in found.methods if method.overall is not None]
         if made:
-            text += "\n" + terminal([_overall_table(made)], width, styled)
-        text += "\n" + "\n".join(line for method in found.methods for line in _said(method, narrow)) + "\n"
+            text += "\n" + render_text([_overall_table(made)], width, styled)
+        text += "\n" + "\n".join(line for method in found.methods for line in _describe_method(method, narrow)) + "\n"
         tables += [_runs_table(found, made)] if found.runs else []
         tables += [_topic_table(method) for method in made] if by_topic else []
-        notes = [line for note in _notes(found) for line in wrapped("", note, narrow)]
+        notes = [line for note in _notes(found) for line in wrap_text(note, narrow)]
         text += "\n" + "\n".join(notes) + "\n" if notes else ""
     if tables:
-        text += "\n" + terminal(tables, width, styled)
-    return printable(text)
+        text += "\n" + render_text(tables, width, styled)
+    return _replace_controls(text)
 
 
 def _opening(found: RecallReport) -> str:
     what = f"{pluralize(found.judged, 'judgment')} of {pluralize(found.topics, 'topic')}"
-    return f"{what} know {pluralize(found.known, 'relevant document')} (grade {found.rel:g} or higher)."
+    return f"{what} include {pluralize(found.known, 'relevant document')} (grade {found.rel:g} or higher)."
 
 
 def _plan(found: RecallReport) -> Iterator[str]:
     plan = found.plan
     needed = plan.overall
     size = "" if needed.population is None else f", {pluralize(needed.population, 'pair')} of topic and document"
-    yield f"To draw a random sample from what is not judged ({plan.population_is}{size}), {100 * plan.level:g} % sure:"
+    yield f"To sample from the unjudged documents ({plan.population_is}{size}), at {100 * plan.level:g} % confidence:"
     kind = INTERVAL_NAMES[plan.kind]
-    share = f"if about {percent(plan.expected)} are relevant" if plan.expected != 0.5 else "whatever it is"
+    share = f"if it is about {format_percent(plan.expected)}" if plan.expected != 0.5 else "whatever it is"
     yield (
-        f"{pluralize(needed.by_margin, 'document')} tell the share of relevant ones to ± {percent(plan.margin)}, "
-        f"{share} ({kind} interval); --per-topic tells how many for each."
+        f"{pluralize(needed.by_margin, 'document')} estimate the share of relevant ones to "
+        f"± {format_percent(plan.margin)}, {share} ({kind} interval); see --per-topic for each topic."
     )
     if needed.by_target is None:
         why = "no document is known to be relevant" if not needed.known else "give --docs, the size of the collection"
-        yield f"How many show a recall of {percent(plan.target)} is not known: {why}."
+        yield f"The number that would show a recall of {format_percent(plan.target)} is unknown: {why}."
     else:
         missing = math.floor(round(needed.known * (1 / plan.target - 1), 9))
         yield (
-            f"{pluralize(needed.by_target, 'document')} of which none is relevant show a recall of "
-            f"{percent(plan.target)} or more over all topics together, that is no more than {missing:,.0f} missing."
+            f"{pluralize(needed.by_target, 'document')}, none of them relevant, show a recall of "
+            f"{format_percent(plan.target)} or more over all topics, that is, at most {missing:,.0f} missing."
         )
 
 
@@ -67,9 +75,9 @@ def _plan_table(found: RecallReport) -> Table:
         tuple(map(Cell, (needed.topic or "all", _count(needed.population), f"{needed.known:,}", *_needed(needed))))
         for needed in found.plan.topics
     )
-    target = percent(found.plan.target)
-    header = ("Topic", "Unjudged", "Relevant", f"to ± {percent(found.plan.margin)}", f"none, recall {target}")
-    return Table("Documents to draw for each topic", header, rows)
+    target = format_percent(found.plan.target)
+    header = ("Topic", "Unjudged", "Relevant", f"to ± {format_percent(found.plan.margin)}", f"none, recall {target}")
+    return Table("Documents to sample for each topic", header, rows)
 
 
 def _needed(needed: SampleSize) -> tuple[str, str]:
@@ -86,24 +94,24 @@ def _overall_table(methods: list[MethodResult]) -> Table:
 
 
 def _cells(estimate: RelevantEstimate) -> tuple[Cell, ...]:
-    totals = [number(value, 1) for value in (estimate.total, estimate.low, estimate.high)]
+    totals = [format_number(value, 1) for value in (estimate.total, estimate.low, estimate.high)]
     shares = [_share(value) for value in (estimate.recall, estimate.recall_low, estimate.recall_high)]
     return tuple(map(Cell, [*totals, f"{estimate.known:,}", *shares]))
 
 
 def _share(value: float | None) -> str:
-    return MISSING if value is None else percent(value)
+    return MISSING if value is None else format_percent(value)
 
 
-def _said(method: MethodResult, width: int) -> Iterator[str]:
-    """What a method takes for granted, and what is odd about its answer; or why it has none."""
+def _describe_method(method: MethodResult, width: int) -> Iterator[str]:
+    """The assumption of a method and remarks on its result, or why it has none."""
     title = method.title[:1].upper() + method.title[1:]
     if method.overall is None:
-        yield from wrapped("", f"{title}: not estimated, {method.why_not}", width)
+        yield from wrap_text(f"{title}: not estimated, {method.why_not}", width)
         return
-    yield from wrapped("", f"{title}: {method.assumption}", width)
+    yield from wrap_text(f"{title}: {method.assumption}", width)
     for remark in _remarks(method, method.overall):
-        yield from wrapped("  ", remark, width)
+        yield from wrap_text(remark, width, "  ")
 
 
 def _remarks(method: MethodResult, overall: RelevantEstimate) -> Iterator[str]:
@@ -117,36 +125,36 @@ def _remarks(method: MethodResult, overall: RelevantEstimate) -> Iterator[str]:
         details = overall.details
         yield (
             f"{details['in_pool']:,} down to depth {details['depth']:,}, then {details['beyond']:,.1f} more "
-            f"(C = {details['scale']:.3g}, s = {signed(details['exponent'], 2)}); what is known from elsewhere than "
-            "the pool is not counted."
+            f"(C = {details['scale']:.3g}, s = {format_signed(details['exponent'], 2)}); documents known from outside "
+            "the pool are not counted."
         )
     if method.name == "external":
         details = overall.details
         yield (
-            f"Of {pluralize(details['named'], 'document')} known from elsewhere {details['known_here']:,} are known as "
-            f"relevant here, and {details['judged_non_relevant']:,} were judged non-relevant."
+            f"Of {pluralize(details['named'], 'document')} known from elsewhere, {details['known_here']:,} are judged "
+            f"relevant here, and {details['judged_non_relevant']:,} are judged non-relevant."
         )
     if method.name == "sampling" and overall.total is not None:
         details = overall.details
-        yield f"{details['relevant']:,} of {pluralize(details['sampled'], 'document')} drawn are relevant."
+        yield f"{details['relevant']:,} of {pluralize(details['sampled'], 'document')} sampled are relevant."
     if overall.is_below_known:
         yield (
-            f"That is fewer than the {overall.known:,} that are known, so that the finders are not independent: as a "
-            "lower bound it is true, but says nothing here about recall."
+            f"This is less than the {overall.known:,} that are known, so the two groups are not independent: the "
+            "estimate is a valid lower bound, but says nothing about recall."
         )
     yield from method.notes
 
 
 def _error(overall: RelevantEstimate) -> str:
-    return number(overall.details["standard_error"], 2)
+    return format_number(overall.details["standard_error"], 2)
 
 
 def _runs_table(found: RecallReport, methods: list[MethodResult]) -> Table:
-    """What each run retrieved, of what is known and of what there may be."""
-    # what is extrapolated is of the pool only, and a run may have more of what is known from elsewhere
+    """The recall of each run, of the known and of the estimated relevant documents."""
+    # extrapolation covers the pool only; a run may have retrieved more of the other known documents
     whole = [method for method in methods if method.name != "extrapolation"]
     kept = [m for m in whole if m.overall is not None and m.overall.total and not m.overall.is_below_known]
-    header = ("Run", "Relevant retrieved", "of those known", *(f"by {method.name}" for method in kept))
+    header = ("Run", "Relevant retrieved", "of known", *(f"by {method.name}" for method in kept))
     rows = []
     for run in found.runs:
         cells = [run.run, f"{run.found:,}", _share(run.recall)]
@@ -154,7 +162,7 @@ def _runs_table(found: RecallReport, methods: list[MethodResult]) -> Table:
             assert method.overall is not None and method.overall.total is not None
             cells.append(_share(min(1.0, run.found / method.overall.total)))
         rows.append(tuple(map(Cell, cells)))
-    return Table("Recall of the runs, over all topics together", header, tuple(rows))
+    return Table("Recall of the runs, over all topics", header, tuple(rows))
 
 
 def _topic_table(method: MethodResult) -> Table:
@@ -165,12 +173,12 @@ def _topic_table(method: MethodResult) -> Table:
 
 def _notes(found: RecallReport) -> Iterator[str]:
     if found.depth is not None:
-        yield f"Runs count as finders down to depth {found.depth:,} ({found.depth_is})."
+        yield f"Runs are used down to depth {found.depth:,} ({found.depth_is})."
     yield from found.notes
 
 
 def as_json(found: RecallReport) -> str:
-    """Everything in full precision; what there is no number for is null."""
+    """All results in full precision; missing numbers are null."""
     content = {
         "known": found.known,
         "judged": found.judged,
@@ -184,7 +192,7 @@ def as_json(found: RecallReport) -> str:
         "runs": [as_dict(run) for run in found.runs],
         "notes": list(found.notes),
     }
-    return dumped(content)
+    return dump_json(content)
 
 
 def _method(method: MethodResult) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""JSON for programs: UTF-8 whatever bytes ids hold, no NaN, and how each record names its inputs and versions."""
+"""JSON output: valid UTF-8 whatever bytes ids contain, without NaN; and the versions to record in it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from importlib.metadata import version
 from typing import Any
 
 
-def dumped(content: Any, indent: int | None = 2) -> str:
-    r"""JSON with a line end. Bytes of ids that are not UTF-8 are escaped as single surrogates, so the text is UTF-8.
+def dump_json(content: Any, indent: int | None = 2) -> str:
+    r"""JSON with a final newline. Bytes of ids that are not UTF-8 are escaped as single surrogates.
 
     >>> dumped({"query": "\udcff", "title": "é"}, indent=None)
     '{"query": "\\udcff", "title": "é"}\n'
@@ -19,6 +19,6 @@ def dumped(content: Any, indent: int | None = 2) -> str:
     return re.sub("[\ud800-\udfff]", lambda byte: f"\\u{ord(byte[0]):04x}", text)
 
 
-def versions(*packages: str) -> dict[str, str]:
-    """Which versions made the numbers: ours, those of packages, and Python's."""
+def package_versions(*packages: str) -> dict[str, str]:
+    """The versions of cranfield, of packages, and of Python."""
     return {name: version(name) for name in ("cranfield", *packages)} | {"python": platform.python_version()}

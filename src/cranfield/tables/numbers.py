@@ -7,11 +7,11 @@ import math
 MISSING = "–"
 
 
-def format_number(value: float | None, places: int = 4) -> str:
+def format_number(value: float | None, places: int = 3) -> str:
     """A number with a fixed number of decimals.
 
     >>> format_number(0.5), format_number(-1234.5, 1), format_number(-0.00001), format_number(None)
-    ('0.5000', '−1,234.5', '0.0000', '–')
+    ('0.500', '−1,234.5', '0.000', '–')
     """
     if value is None or math.isnan(value):
         return MISSING
@@ -19,17 +19,17 @@ def format_number(value: float | None, places: int = 4) -> str:
     return text.replace("-", "−" if any(digit in text for digit in "123456789") else "")
 
 
-def format_signed(value: float | None, places: int = 4) -> str:
+def format_signed(value: float | None, places: int = 3) -> str:
     """A difference, with its sign.
 
     >>> format_signed(0.02), format_signed(-0.02), format_signed(0.0)
-    ('+0.0200', '−0.0200', '0.0000')
+    ('+0.020', '−0.020', '0.000')
     """
     text = format_number(value, places)
     return f"+{text}" if value is not None and value > 0 and any(digit in text for digit in "123456789") else text
 
 
-def format_interval(low: float | None, high: float | None, places: int = 4, signed: bool = False) -> str:
+def format_interval(low: float | None, high: float | None, places: int = 3, signed: bool = False) -> str:
     """Both ends of an interval.
 
     >>> format_interval(-0.25, 0.75, 2), format_interval(0.25, None)
@@ -90,6 +90,15 @@ def format_ratio(one: float, other: float) -> str:
     return f"{ratio:.1f} times" if ratio < 9.95 else f"{ratio:,.0f} times"
 
 
+def format_probability(value: float) -> str:
+    """A number below 1, without its leading zero.
+
+    >>> format_probability(0.05), format_probability(0.001)
+    ('.05', '.001')
+    """
+    return f"{value:g}".removeprefix("0")
+
+
 def format_p(p: float) -> str:
     """A p-value in a table.
 
@@ -104,14 +113,14 @@ def format_p(p: float) -> str:
     return f"{p:.{4 if near else 3 if p < 0.0995 else 2}f}".removeprefix("0")
 
 
-def format_p_in_text(p: float) -> str:
+def state_p(p: float, relation: str = "=") -> str:
     """A p-value in a sentence.
 
-    >>> format_p_in_text(0.0034), format_p_in_text(0.00002)
-    ('p = .003', 'p < .001')
+    >>> state_p(0.0034), state_p(0.00002), state_p(0.412, "≥"), state_p(1.0)
+    ('p = .003', 'p < .001', 'p ≥ .41', 'p = 1')
     """
     text = format_p(p)
-    return f"p {text}" if text.startswith("<") else f"p = {text}"
+    return f"p {text}" if text.startswith("<") else f"p {relation} {text}"
 
 
 def finite_or_none(value: float | None) -> float | None:

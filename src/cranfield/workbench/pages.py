@@ -26,8 +26,8 @@ from starlette.routing import Route
 
 from cranfield.base import Record, encode_id, fields, pluralize
 from cranfield.errors import CranfieldError
-from cranfield.reporting import shown
-from cranfield.tables import number
+from cranfield.reporting import format_label
+from cranfield.tables import format_number
 from cranfield.workbench.app_state import get_app_state
 from cranfield.workbench.params import FORM, media_type, read_form, read_json
 from cranfield.workbench.security import SAFE_METHODS
@@ -190,8 +190,8 @@ def environment() -> jinja2.Environment:
     )
     templates.globals |= {"static_url": static_url, "build_url": build_url}
     templates.filters |= {
-        "printable": shown,
-        "number": format_number,
+        "printable": format_label,
+        "number": format_score,
         "count": format_count,
         "percent": format_percent,
         "time": format_time,
@@ -204,9 +204,9 @@ def environment() -> jinja2.Environment:
 # Formats
 
 
-def format_number(value: float | None, digits: int = 4) -> str:
+def format_score(value: float | None, digits: int = 4) -> str:
     """A number with this many decimals; – for None."""
-    return number(value, digits)
+    return format_number(value, digits)
 
 
 def format_count(value: int | None) -> str:
@@ -381,7 +381,7 @@ def error_response(request: Request, status: int, message: str, headers: Mapping
     """An error as a page or as JSON."""
     all_headers = {"cache-control": "no-store", **(headers or {})}
     if wants_json(request):
-        return JSONResponse({"error": shown(message)}, status, all_headers)
+        return JSONResponse({"error": format_label(message)}, status, all_headers)
     title = ERROR_TITLES.get(status, "Error")
     body = render(request, "error.html", title=title, status=status, message=message)
     return Response(body, status, all_headers, "text/html; charset=utf-8")

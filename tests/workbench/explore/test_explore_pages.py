@@ -18,7 +18,7 @@ from cranfield.evaluation.explanation import explain
 from cranfield.experiment.workspace import open_workspace
 from cranfield.io import read_qrels, read_run
 from cranfield.pooling.diagnosis import diagnose
-from cranfield.reporting.catalogue import record
+from cranfield.reporting.catalogue import measure_to_dict
 from cranfield.stats.comparison import compare
 from cranfield.workbench import make_app
 from cranfield.workbench.app_state import DataSource, User
@@ -219,10 +219,10 @@ def test_an_explanation_is_that_of_the_library(client: Any, measure: str) -> Non
 
 @pytest.mark.soak("pages")
 def test_every_measure_is_explained_or_it_is_said_what_it_lacks(client: Any) -> None:
-    from cranfield.reporting.catalogue import families, usual
+    from cranfield.reporting.catalogue import group_by_family, make_default_measure
 
-    kinds = [kind for family in families().values() for kind in family]
-    names = {str(usual(kind)) for kind in kinds}
+    kinds = [kind for family in group_by_family().values() for kind in family]
+    names = {str(make_default_measure(kind)) for kind in kinds}
     values = [0, 1, 0.5, "x"] if SOAK else [0]
     usual_ones = () if SOAK else ("gain", "judged_only", "repeats")
     parameters = [(kind.name, own) for kind in kinds for own in kind.parameters if own not in usual_ones]
@@ -234,7 +234,7 @@ def test_every_measure_is_explained_or_it_is_said_what_it_lacks(client: Any) -> 
         explained |= {name} if answer.status_code == 200 else set()
         assert answer.status_code == 200 or len(answer.json()["error"]) > 10
     # all but those that need another run, facts, lengths, or judgments of another kind
-    assert len(explained & {str(usual(kind)) for kind in kinds}) >= len(kinds) - 25
+    assert len(explained & {str(make_default_measure(kind)) for kind in kinds}) >= len(kinds) - 25
     page = client.get("/explain", params={"query": "5", "system": "lsi", "measure": "GroupRprecMult(multiple=0)"})
     assert page.status_code == 200
 
@@ -362,10 +362,10 @@ def test_with_very_many_hits_only_first_ranks_are_held(tmp_path: Path, monkeypat
 
 
 def test_a_measure_page_says_what_the_registry_says(client: Any) -> None:
-    from cranfield.reporting.catalogue import measure_of
+    from cranfield.reporting.catalogue import find_measure
 
     found = client.get("/measure.json?name=ERR@20").json()
-    assert found["name"] == "ERR" and found["formula"] == record(measure_of("ERR@20"))["formula"]
+    assert found["name"] == "ERR" and found["formula"] == measure_to_dict(find_measure("ERR@20"))["formula"]
     page = client.get("/measure?name=ERR@20").text
     assert "Chapelle" in page and ("<math" in page) == (find_spec("latex2mathml") is not None)
     names = {row["name"] for row in client.get("/measures.json").json()["rows"]}

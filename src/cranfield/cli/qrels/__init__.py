@@ -1,4 +1,4 @@
-"""cranfield qrels: merge, compare, summarize and transform judgments; one module per subcommand."""
+"""cranfield qrels: merge, compare, summarise and transform judgments; one module per subcommand."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Subcommands(click.Group):
 
 @click.group(name="qrels", cls=Subcommands)
 def command() -> None:
-    """Merge, compare, summarize and transform judgments.
+    """Merge, compare, summarise and transform judgments.
 
     The output is a new file that every tool can read. Its provenance is written beside it, to OUT.provenance.json.
 

@@ -10,7 +10,7 @@ from cranfield.cli.options import choice_option
 from cranfield.cli.qrels.common import output_options, protect_inputs, write
 from cranfield.io import read_topics
 from cranfield.qrels_tools import CLICK_THRESHOLDS, MIN_IMPRESSIONS, ClickRule, make_click_qrels, parse_numbers
-from cranfield.reporting import clicks_text
+from cranfield.reporting import qrels as report
 
 
 @click.command(name="clicks")
@@ -61,4 +61,4 @@ def command(
     click_rule = ClickRule(rule, tuple(parse_numbers(thresholds, "--thresholds")), min_impressions, level)
     titles = None if topics is None else {topic.id: topic.title for topic in read_topics(topics)}
     clicked = make_click_qrels(log, click_rule, titles)
-    write(clicked.qrels, output, clicked.provenance(), [clicks_text(clicked)], quiet)
+    write(clicked.qrels, output, clicked.provenance(), [report.describe_clicks(clicked)], quiet)

@@ -20,7 +20,7 @@ from cranfield.cli.options import (
 from cranfield.data import Qrels
 from cranfield.errors import InputError
 from cranfield.qrels_tools import FilteredQrels, Provenance, inherit_provenance, read_provenance, write_judgments
-from cranfield.reporting import size_of
+from cranfield.reporting import qrels as report
 
 Reader = Callable[[str], Qrels]
 
@@ -67,4 +67,10 @@ def write_derived(
     """Write judgments derived from one file."""
     protect_inputs(output, [source])
     provenance = inherit_provenance(f"cranfield qrels {command}", rule, old, read_provenance(source), **settings)
-    write(new.qrels, output, provenance, [f"{size_of(new.qrels)}, of {len(old):,}.", *old.notes, *new.notes], quiet)
+    write(
+        new.qrels,
+        output,
+        provenance,
+        [f"{report.describe_size(new.qrels)}, of {len(old):,}.", *old.notes, *new.notes],
+        quiet,
+    )

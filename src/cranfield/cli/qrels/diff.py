@@ -13,7 +13,7 @@ from cranfield.cli.qrels.common import input_options, make_reader, protect_input
 from cranfield.evaluation import distinct_names
 from cranfield.io import display_name, open_output
 from cranfield.qrels_tools import diff_qrels
-from cranfield.reporting import judgments as report
+from cranfield.reporting import qrels as report
 
 
 @click.command(name="diff")
@@ -38,8 +38,8 @@ def command(old: str, new: str, output: str | None, format_: str, rel: float, **
     found = diff_qrels(read(old), read(new), names)
     if output is not None:
         with open_output(output) as out:
-            out.write(report.changes_table(found, output))
+            out.write(report.format_changes(found, output))
     if format_ == "json":
-        echo(report.differences_json(found, rel))
+        echo(report.diff_as_json(found, rel))
     else:
-        echo(report.differences_text(found, rel, line_width(), has_styles(), output))
+        echo(report.diff_as_text(found, rel, line_width(), has_styles(), output))

@@ -13,7 +13,7 @@ from cranfield.cli.qrels.common import input_options, make_reader, output_option
 from cranfield.errors import InputError
 from cranfield.io import open_output
 from cranfield.qrels_tools import MERGE_RULES, MERGE_TIES, merge_qrels, parse_scale, read_assessors
-from cranfield.reporting import conflicts_table, merge_text
+from cranfield.reporting import qrels as report
 
 _RULES = "\n".join(["\b", "Rules:", *(f"  {name:<12} {about}" for name, about in MERGE_RULES.items())])
 _TIES = "\n".join(["\b", "Ties:", *(f"  {name:<12} {about}" for name, about in MERGE_TIES.items())])
@@ -80,6 +80,6 @@ def command(
     )
     if conflicts is not None:
         with open_output(conflicts) as out:
-            out.write(conflicts_table(merged, conflicts))
-    summary = merge_text(merged, conflicts, line_width(), has_styles())
+            out.write(report.format_merge_conflicts(merged, conflicts))
+    summary = report.describe_merge(merged, conflicts, line_width(), has_styles())
     write(merged.qrels, output, merged.provenance(), [summary], quiet)

@@ -10,7 +10,7 @@ from cranfield.cli.options import format_option, rel_option
 from cranfield.cli.output import echo, has_styles, terminal_width
 from cranfield.cli.qrels.common import input_options, make_reader
 from cranfield.qrels_tools import count_judgments, read_provenance
-from cranfield.reporting import judgments as report
+from cranfield.reporting import qrels as report
 
 
 @click.command(name="stats")
@@ -33,6 +33,6 @@ def command(qrels: str, topics: bool, format_: str, rel: float, **options: Any) 
     """
     counts = count_judgments(make_reader(**options)(qrels), rel, read_provenance(qrels))
     if format_ == "json":
-        echo(report.counts_json(counts))
+        echo(report.stats_as_json(counts))
     else:
-        echo(report.counts_text(counts, topics, terminal_width(), has_styles()))
+        echo(report.stats_as_text(counts, topics, terminal_width(), has_styles()))

@@ -15,19 +15,19 @@ from cranfield.evaluation import Scores
 from cranfield.io import expand_path, open_output, read_documents, read_topics
 from cranfield.reporting.costs import Costs, read_costs
 from cranfield.reporting.page import explorer as topics_page
-from cranfield.reporting.page import provenance as rests_on
-from cranfield.reporting.page.comparisons import comparisons
-from cranfield.reporting.page.context import Material, named_baselines
-from cranfield.reporting.page.efficiency import efficiency, picture_of
-from cranfield.reporting.page.efficiency import summary as costs_summary
+from cranfield.reporting.page import provenance
+from cranfield.reporting.page.comparisons import comparison_section
+from cranfield.reporting.page.context import ReportContext, list_baselines
+from cranfield.reporting.page.efficiency import draw_front, efficiency_section
+from cranfield.reporting.page.efficiency import summarize_costs as costs_summary
 from cranfield.reporting.page.explorer import Explorer
-from cranfield.reporting.page.html import Content, Html, escaped, joined, paragraphs, tag
-from cranfield.reporting.page.leaderboard import leaderboard
-from cranfield.reporting.page.pictures import Picture, figures, palette_of, pictures, system_filter
-from cranfield.reporting.page.summary import heading, sentences, title
-from cranfield.reporting.page.ties import ties
-from cranfield.reporting.page.unjudged import Range, bounds_of, can_be_bounded, unjudged
-from cranfield.reporting.plots.plot import in_script, require_plot_format, runtime
+from cranfield.reporting.page.html import Content, Html, escape, join_html, paragraphs, tag
+from cranfield.reporting.page.leaderboard import leaderboard_section
+from cranfield.reporting.page.pictures import Picture, draw_pictures, figures_section, list_colours, system_filter
+from cranfield.reporting.page.summary import make_heading, make_title, summarize
+from cranfield.reporting.page.ties import ties_section
+from cranfield.reporting.page.unjudged import MeanBounds, can_be_bounded, compute_bounds, unjudged_section
+from cranfield.reporting.plots.plot import escape_script, load_vega, require_plot_format
 from cranfield.reporting.plots.theme import CONFIG, DARK
 from cranfield.validation import CheckedFile
 
@@ -77,28 +77,28 @@ def report(
     """
     require_plots()
     measured = read_costs(costs) if isinstance(costs, (str, os.PathLike)) else costs
-    material = Material(scores, named_baselines(baseline), command, alpha, seed, grade_words, measured)
-    moment = rests_on.now() if date is None else date
-    ends = topics_page.ends_of(material)
+    context = ReportContext(scores, list_baselines(baseline), command, alpha, seed, grade_words, measured)
+    moment = provenance.format_now() if date is None else date
+    ends = topics_page.find_extremes(context)
     texts = [file for one in (topics, documents) for file in _files(one)]
-    checked = rests_on.checked_files(material, texts)
-    explorer, bounds = _read_once_more(material, topics_page.chosen_queries(material, ends), _runs_in(checked))
+    checked = provenance.check_files(context, texts)
+    explorer, bounds = _read_once_more(context, topics_page.choose_queries(context, ends), _runs_in(checked))
     explorer = _with_texts(explorer, topics, documents)
-    drawn = pictures(material)
-    front = None if measured is None else picture_of(material, measured)
+    drawn = draw_pictures(context)
+    front = None if measured is None else draw_front(context, measured)
     sections = [
-        ("leaderboard", "Leaderboard", leaderboard(material)),
-        ("comparisons", "Comparisons", comparisons(material)),
-        *([] if measured is None else [("efficiency", "Efficiency", efficiency(material, measured, front))]),
-        ("pictures", "Pictures", joined([system_filter(material), figures(drawn)], "\n")),
+        ("leaderboard", "Leaderboard", leaderboard_section(context)),
+        ("comparisons", "Comparisons", comparison_section(context)),
+        *([] if measured is None else [("efficiency", "Efficiency", efficiency_section(context, measured, front))]),
+        ("pictures", "Pictures", join_html([system_filter(context), figures_section(drawn)], "\n")),
         ("topics", "Topics", _topics(explorer, ends)),
-        ("unjudged", "Unjudged documents", unjudged(material, bounds)),
-        ("ties", "Ties", ties(material)),
-        ("checks", "Checks", rests_on.checks(material, checked, texts)),
-        ("provenance", "Provenance", rests_on.provenance(material, texts, moment)),
+        ("unjudged", "Unjudged documents", unjudged_section(context, bounds)),
+        ("ties", "Ties", ties_section(context)),
+        ("checks", "Checks", provenance.checks_section(context, checked, texts)),
+        ("provenance", "Provenance", provenance.provenance_section(context, texts, moment)),
     ]
     shown = drawn.drawn if front is None else (front, *drawn.drawn)
-    return Report(title(material), _page(material, sections, _data(material, shown, explorer), moment))
+    return Report(make_title(context), _page(context, sections, _data(context, shown, explorer), moment))
 
 
 def require_plots() -> None:
@@ -115,16 +115,16 @@ def _runs_in(checked: Iterable[CheckedFile]) -> dict[str, Run]:
 
 
 def _read_once_more(
-    material: Material, queries: tuple[int, ...], known: Mapping[str, Run]
-) -> tuple[Explorer, list[Range | None]]:
+    context: ReportContext, queries: tuple[int, ...], known: Mapping[str, Run]
+) -> tuple[Explorer, list[MeanBounds | None]]:
     """What only whole runs tell: the first documents, judged or not, and bounds; one run at a time."""
-    wanted = [material.scores.queries[j] for j in queries]
+    wanted = [context.scores.queries[j] for j in queries]
     rankings, bounds = [], []
-    bounded = can_be_bounded(material)
-    for scored, run in material.whole_runs(known):
-        rankings.append(topics_page.first_documents(scored, run, wanted))
-        bounds.append(bounds_of(material, scored, run) if bounded else None)
-    return Explorer(material, queries, tuple(rankings), {}, {}), bounds
+    bounded = can_be_bounded(context)
+    for scored, run in context.read_whole_runs(known):
+        rankings.append(topics_page.list_top_documents(scored, run, wanted))
+        bounds.append(compute_bounds(context, scored, run) if bounded else None)
+    return Explorer(context, queries, tuple(rankings), {}, {}), bounds
 
 
 def _files(given: Any) -> list[str]:
@@ -138,16 +138,16 @@ def _with_texts(explorer: Explorer, topics: Any, documents: Any) -> Explorer:
     known: dict[str, Topic] = {}
     if topics is not None:
         read = read_topics(topics) if isinstance(topics, (str, os.PathLike)) else topics
-        asked = set(explorer.material.scores.queries)
+        asked = set(explorer.context.scores.queries)
         known = {topic.id: topic for topic in read if topic.id in asked}
         if len(known) < len(asked):
-            without = [query for query in explorer.material.scores.queries if query not in known]
+            without = [query for query in explorer.context.scores.queries if query not in known]
             notes.append(f"{pluralize(len(without), 'topic')} without a text: {join_names(without)}.")
     excerpts = {}
     if documents is not None:
-        wanted = topics_page.wanted_documents(explorer)
+        wanted = topics_page.list_documents(explorer)
         read_docs = read_documents(documents) if isinstance(documents, (str, os.PathLike)) else documents
-        excerpts = topics_page.excerpts(read_docs, wanted)
+        excerpts = topics_page.make_excerpts(read_docs, wanted)
         missing = [doc for doc in wanted if doc not in excerpts]
         if missing:
             notes.append(f"{pluralize(len(missing), 'document')} shown without a text: {join_names(missing)}.")
@@ -156,34 +156,34 @@ def _with_texts(explorer: Explorer, topics: Any, documents: Any) -> Explorer:
     return replace(explorer, topics=known, excerpts=excerpts, notes=tuple(notes))
 
 
-def _topics(explorer: Explorer, ends: topics_page.Ends) -> Html:
+def _topics(explorer: Explorer, ends: topics_page.Extremes) -> Html:
     parts: list[Content] = [
-        topics_page.ends_section(explorer, ends),
-        tag("h3", "Wins and losses") if explorer.material.rival is not None else None,
+        topics_page.extremes_section(explorer, ends),
+        tag("h3", "Wins and losses") if explorer.context.rival is not None else None,
         topics_page.contrasts_section(explorer, ends),
         tag("h3", "Any topic"),
         tag("div", tag("noscript", tag("p", "This part needs JavaScript.")), id="explorer"),
-        topics_page.notes_of(explorer),
+        topics_page.notes_section(explorer),
     ]
-    return joined(parts, "\n")
+    return join_html(parts, "\n")
 
 
-def _data(material: Material, shown: Sequence[Picture], explorer: Explorer) -> Html:
+def _data(context: ReportContext, shown: Sequence[Picture], explorer: Explorer) -> Html:
     """What the script works with."""
     content = {
         "pictures": {picture.kind: picture.spec for picture in shown},
         "config": CONFIG | {"aria": False},
-        "palette": [list(entry) for entry in palette_of(material)],
-        "explorer": topics_page.as_data(explorer),
+        "palette": [list(entry) for entry in list_colours(context)],
+        "explorer": topics_page.explorer_data(explorer),
     }
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Html(in_script(text))
+    return Html(escape_script(text))
 
 
-def _page(material: Material, sections: Sequence[tuple[str, str, Html]], data: Html, date: str) -> str:
+def _page(context: ReportContext, sections: Sequence[tuple[str, str, Html]], data: Html, date: str) -> str:
     here = files(__package__)
     style, script = ((here / name).read_text("utf-8") for name in ("page.css", "page.js"))
-    answer, *more = sentences(material)
+    answer, *more = summarize(context)
     links = [tag("li", tag("a", name, href=f"#{place}")) for place, name, _ in sections]
     body = [
         tag("section", tag("h2", name, id=f"h-{place}"), content, id=place, aria_labelledby=f"h-{place}")
@@ -191,15 +191,15 @@ def _page(material: Material, sections: Sequence[tuple[str, str, Html]], data: H
     ]
     return PAGE.format(
         policy=POLICY,
-        title=escaped(f"{title(material)} · cranfield report"),
+        title=escape(f"{make_title(context)} · cranfield report"),
         style=f"{style}\n{DARK}",
         links=tag("ul", *links),
-        heading=escaped(heading(material)),
-        made=escaped(f"cranfield report, {date}" if date else material.command or "cranfield report"),
-        summary=paragraphs([answer, *costs_summary(material), *more]),
-        sections=joined(body, "\n"),
+        heading=escape(make_heading(context)),
+        made=escape(f"cranfield report, {date}" if date else context.command or "cranfield report"),
+        summary=paragraphs([answer, *costs_summary(context), *more]),
+        sections=join_html(body, "\n"),
         data=data,
-        runtime=runtime(),
+        runtime=load_vega(),
         script=script,
     )
 

@@ -5,24 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cranfield.base import pluralize
-from cranfield.reporting.page.context import Material
-from cranfield.reporting.page.html import Content, Html, Name, bullets, joined, paragraphs, table, tag
+from cranfield.reporting.page.context import ReportContext
+from cranfield.reporting.page.html import Content, Html, Name, bullets, join_html, paragraphs, table, tag
 from cranfield.reporting.page.leaderboard import PLACES
-from cranfield.reporting.plots.plot_data import number, shown, signed
+from cranfield.reporting.plots.plot_data import format_label
 from cranfield.stats import Comparison, MeasureComparison
-from cranfield.tables import MISSING, format_p
+from cranfield.tables import MISSING, format_number, format_p, format_signed
 
 PAIRS = 100  # rows of comparisons of one measure; more are only counted
 FOLDED = 20  # rows from which a table is folded
 CLAIMS = 12  # of one measure that are listed; the others are folded
 
 
-def comparisons(material: Material) -> Html:
+def comparison_section(context: ReportContext) -> Html:
     """The main measure first, then what users would notice and what to beware of; the other measures are folded."""
-    found = material.comparison
+    found = context.comparison
     if isinstance(found, str):
         return paragraphs([found])
-    main = found.column(material.main_label) if material.main_label in found.measures else found.columns[0]
+    main = found.column(context.main_label) if context.main_label in found.measures else found.columns[0]
     beyond = [claim.text for claim in found.claims if claim.measure not in found.measures]
     parts: list[Content] = [_claims(found, main), bullets(beyond)]
     if found.warnings:
@@ -32,7 +32,7 @@ def comparisons(material: Material) -> Html:
     if others:
         parts += [tag("h3", "Other measures"), *(_folded(found, column) for column in others)]
     parts.append(paragraphs([found.caption], class_="quiet"))
-    return joined(parts, "\n")
+    return join_html(parts, "\n")
 
 
 def _main_table(comparison: Comparison, column: MeasureComparison) -> Html:
@@ -47,7 +47,7 @@ def _claims(comparison: Comparison, column: MeasureComparison) -> Html:
     if len(texts) <= CLAIMS:
         return listed
     more = tag("details", tag("summary", pluralize(len(texts) - CLAIMS, "further claim")), bullets(texts[CLAIMS:]))
-    return joined([listed, more], "\n")
+    return join_html([listed, more], "\n")
 
 
 def _folded(comparison: Comparison, column: MeasureComparison) -> Html:
@@ -68,16 +68,16 @@ def _pair_table(comparison: Comparison, column: MeasureComparison) -> Html:
 
 def _pair_row(column: MeasureComparison, system: str, reference: str) -> Iterator[Content]:
     pair = column.pair(system, reference)
-    yield Name.of(shown(system), f"{system} − {reference}")
+    yield Name.of(format_label(system), f"{system} − {reference}")
     yield tag("span", pair.verdict, class_=f"verdict {pair.verdict}")
-    yield tag("span", signed(pair.difference, PLACES), _between(pair.low, pair.high), class_="mean")
+    yield tag("span", format_signed(pair.difference, PLACES), _between(pair.low, pair.high), class_="mean")
     yield format_p(pair.p_adjusted)
-    yield MISSING if pair.effect.d_z is None else number(pair.effect.d_z, 2)
+    yield MISSING if pair.effect.d_z is None else format_number(pair.effect.d_z, 2)
     yield f"{pair.effect.wins} / {pair.effect.ties} / {pair.effect.losses}"
 
 
 def _between(low: float | None, high: float | None) -> Html | None:
-    return None if low is None or high is None else tag("small", f"[{signed(low)}, {signed(high)}]")
+    return None if low is None or high is None else tag("small", f"[{format_signed(low)}, {format_signed(high)}]")
 
 
 def _caption(comparison: Comparison, pairs: int) -> str:

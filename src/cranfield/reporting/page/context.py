@@ -16,14 +16,21 @@ from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import RunScores, Scores
 from cranfield.joining import JudgedRun
 from cranfield.reporting.costs import Costs
-from cranfield.reporting.plots.plot_data import Column, by_mean, column, means_of, names, topics
-from cranfield.reporting.plots.theme import Palette, colours
+from cranfield.reporting.plots.plot_data import (
+    MeasureColumn,
+    compute_means,
+    label_systems,
+    label_topics,
+    measure_column,
+    rank_by_mean,
+)
+from cranfield.reporting.plots.theme import Palette, assign_colours
 from cranfield.stats import Comparison, compare
 
 FEW = 5_000_000  # retrieved documents up to which files are looked at once more: for checks and bounds
 
 
-class Material(Record, eq=False):
+class ReportContext(Record, eq=False):
     """Scores with all their hits, and everything that sections share."""
 
     scores: Scores
@@ -45,17 +52,17 @@ class Material(Record, eq=False):
     @cached_property
     def systems(self) -> list[str]:
         """The runs as they are shown, in the order given."""
-        return names(self.scores)
+        return label_systems(self.scores)
 
     @cached_property
     def palette(self) -> Palette:
         """The colours of systems, the same in all pictures."""
-        return colours(self.systems)
+        return assign_colours(self.systems)
 
     @cached_property
     def ranked(self) -> list[int]:
         """The systems by the main measure, best first."""
-        return by_mean(self.main, self.means)
+        return rank_by_mean(self.main, self.means)
 
     @cached_property
     def base(self) -> int:
@@ -78,14 +85,14 @@ class Material(Record, eq=False):
         return [i for i in range(len(self.scores.labels)) if not self.scores.part(i)]
 
     @cached_property
-    def main(self) -> Column:
+    def main(self) -> MeasureColumn:
         """The measure that systems are ranked by: the first that tells good ones from bad ones query by query."""
         measures = self.scores.measures
         of_queries = [i for i in self.rows if measures[i].aggregate != "run"]
         if not of_queries:
             raise EvaluationError("a report needs a measure that has a value for each query, e.g. -m nDCG@10.")
         first = next((i for i in of_queries if measures[i].is_quality), of_queries[0])
-        return column(self.scores, self.scores.labels[first])
+        return measure_column(self.scores, self.scores.labels[first])
 
     @cached_property
     def main_label(self) -> str:
@@ -96,7 +103,7 @@ class Material(Record, eq=False):
     @cached_property
     def means(self) -> Floats:
         """The main measure's mean of each system."""
-        return means_of(self.scores, self.main)
+        return compute_means(self.scores, self.main)
 
     @cached_property
     def rel(self) -> float:
@@ -108,7 +115,7 @@ class Material(Record, eq=False):
     @cached_property
     def topics(self) -> list[str]:
         """The queries as they are shown."""
-        return topics(self.scores)
+        return label_topics(self.scores)
 
     @cached_property
     def difficulty(self) -> Floats:
@@ -136,7 +143,7 @@ class Material(Record, eq=False):
         """How many documents all runs retrieved for judged queries."""
         return sum(int(run.judged.retrieved.sum()) for run in self.scores.runs)
 
-    def whole_runs(self, known: Mapping[str, Run] = MappingProxyType({})) -> Iterator[tuple[RunScores, Run]]:
+    def read_whole_runs(self, known: Mapping[str, Run] = MappingProxyType({})) -> Iterator[tuple[RunScores, Run]]:
         """Each run with all its documents; where they were not kept, from the files known, or read and then let go."""
         for run in self.scores.runs:
             sources = run.judged.sources
@@ -168,7 +175,7 @@ class Material(Record, eq=False):
         return measure.is_quality and measure.aggregate == "mean"
 
 
-def named_baselines(baseline: str | Sequence[str] | None) -> tuple[str, ...]:
+def list_baselines(baseline: str | Sequence[str] | None) -> tuple[str, ...]:
     """Baselines as a tuple, whether one, several or none was given."""
     if baseline is None:
         return ()

@@ -6,7 +6,7 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
-from cranfield.reporting.plots.plot_data import shown
+from cranfield.reporting.plots.plot_data import format_label
 
 _EMPTY = ("input", "br", "meta")
 
@@ -18,13 +18,13 @@ class Html(str):
 Content = str | Html | None
 
 
-def escaped(text: str) -> Html:
+def escape(text: str) -> Html:
     """A text as it stands in a page, whatever it holds.
 
     >>> escaped("<b> & \\udcff")
     '&lt;b&gt; &amp; \\\\xff'
     """
-    return text if isinstance(text, Html) else Html(html.escape(shown(text)))
+    return text if isinstance(text, Html) else Html(html.escape(format_label(text)))
 
 
 def tag(name: str, *content: Content, **attributes: str | int | bool | None) -> Html:
@@ -36,23 +36,23 @@ def tag(name: str, *content: Content, **attributes: str | int | bool | None) -> 
     given = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _EMPTY:
         return Html(f"<{name}{given}>")
-    return Html(f"<{name}{given}>{joined(content)}</{name}>")
+    return Html(f"<{name}{given}>{join_html(content)}</{name}>")
 
 
-def joined(content: Iterable[Content], between: str = "") -> Html:
+def join_html(content: Iterable[Content], between: str = "") -> Html:
     """Pieces one after the other; those that are None are left out."""
-    return Html(between.join(escaped(piece) for piece in content if piece is not None))
+    return Html(between.join(escape(piece) for piece in content if piece is not None))
 
 
 def _attribute(key: str, value: str | int | bool | None) -> str:
     if value is None or value is False:
         return ""
     name = key.rstrip("_").replace("_", "-")
-    return f" {name}" if value is True else f' {name}="{escaped(str(value))}"'
+    return f" {name}" if value is True else f' {name}="{escape(str(value))}"'
 
 
 def paragraphs(texts: Iterable[Content], **attributes: str) -> Html:
-    return joined([tag("p", text, **attributes) for text in texts if text], "\n")
+    return join_html([tag("p", text, **attributes) for text in texts if text], "\n")
 
 
 def bullets(items: Iterable[Content], **attributes: str) -> Html:
@@ -61,9 +61,9 @@ def bullets(items: Iterable[Content], **attributes: str) -> Html:
     return tag("ul", *entries, **attributes) if entries else Html("")
 
 
-def facts_list(facts: Iterable[tuple[str, Content]]) -> Html:
+def definition_list(facts: Iterable[tuple[str, Content]]) -> Html:
     """Facts with their names."""
-    return tag("dl", *(joined([tag("dt", name), tag("dd", value)]) for name, value in facts))
+    return tag("dl", *(join_html([tag("dt", name), tag("dd", value)]) for name, value in facts))
 
 
 def table(
@@ -88,7 +88,7 @@ def table(
         "table",
         tag("caption", caption) if caption else None,
         tag("thead", tag("tr", *heads)),
-        tag("tbody", joined(body, "\n")),
+        tag("tbody", join_html(body, "\n")),
         **attributes,
     )
     label = re.sub("<[^>]*>", "", html.unescape(caption or "table"))
@@ -102,7 +102,7 @@ class Name(Html):
 
     @classmethod
     def of(cls, system: str, content: Content = None) -> Name:
-        made = cls(escaped(system if content is None else content))
+        made = cls(escape(system if content is None else content))
         made.system = system
         return made
 

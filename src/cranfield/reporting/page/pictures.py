@@ -7,10 +7,10 @@ from typing import Any
 
 from cranfield.base import Record
 from cranfield.errors import CranfieldError
-from cranfield.reporting.catalogue import weights_of
-from cranfield.reporting.page.context import Material
-from cranfield.reporting.page.html import Html, bullets, joined, paragraphs, tag
-from cranfield.reporting.page.leaderboard import dot
+from cranfield.reporting.catalogue import compute_rank_weights
+from cranfield.reporting.page.context import ReportContext
+from cranfield.reporting.page.html import Html, bullets, join_html, paragraphs, tag
+from cranfield.reporting.page.leaderboard import system_dot
 from cranfield.reporting.plots import PLOT_KINDS, find_plot
 from cranfield.reporting.plots.plot import Plot
 
@@ -37,18 +37,18 @@ class Picture(Record, eq=False):
         return {key: part for key, part in self.plot.spec.items() if key not in ("$schema", "title", "config")}
 
 
-class Pictures(Record):
+class DrawnPictures(Record):
     """All that could be drawn, and why others could not."""
 
     drawn: tuple[Picture, ...]
     missing: tuple[str, ...]
 
 
-def pictures(material: Material) -> Pictures:
+def draw_pictures(context: ReportContext) -> DrawnPictures:
     """Every kind of picture, drawn or with the reason why not."""
     drawn: list[Picture] = []
     missing = []
-    for kind, draw in _ways(material).items():
+    for kind, draw in _ways(context).items():
         try:
             plot = draw()
         except CranfieldError as error:
@@ -57,20 +57,20 @@ def pictures(material: Material) -> Pictures:
         # two pictures may have the same finding: the second then says what it is
         title = PLOT_KINDS[kind].rstrip(".") if plot.title in (other.title for other in drawn) else plot.title
         drawn.append(Picture(kind, plot, title, kind not in ("correlation", "weights")))
-    return Pictures(tuple(drawn), tuple(missing))
+    return DrawnPictures(tuple(drawn), tuple(missing))
 
 
-def _ways(material: Material) -> dict[str, Callable[[], Plot]]:
+def _ways(context: ReportContext) -> dict[str, Callable[[], Plot]]:
     """How each kind is drawn for these systems, from what is asked first to what is asked last."""
-    scores, palette = material.scores, material.palette
-    main, base = material.main_label, scores.runs[material.base].name
-    several = len(material.systems) >= FEWEST
+    scores, palette = context.scores, context.palette
+    main, base = context.main_label, scores.runs[context.base].name
+    several = len(context.systems) >= FEWEST
 
     def plot(kind: str, *given: Any, **more: Any) -> Callable[[], Plot]:
         return lambda: find_plot(kind)(*given, **more)
 
     ways = {
-        "means": plot("means", scores, measures=_panels(material), palette=palette),
+        "means": plot("means", scores, measures=_panels(context), palette=palette),
         "differences": plot("differences", scores, main, base, palette=palette),
         "scatter": plot("scatter", scores, main, base, palette=palette),
         "heatmap": plot("heatmap", scores, main, palette=palette),
@@ -78,40 +78,44 @@ def _ways(material: Material) -> dict[str, Callable[[], Plot]]:
         "precision-recall": plot("precision-recall", scores, palette=palette),
         "cutoffs": plot("cutoffs", scores, palette=palette),
         "plane": plot("plane", scores, palette=palette),
-        "critical-difference": plot("critical-difference", scores, main, material.alpha, palette=palette),
+        "critical-difference": plot("critical-difference", scores, main, context.alpha, palette=palette),
         "correlation": plot("correlation", scores, palette=palette),
-        "gain": plot("gain", scores, _dividing_query(material), palette=palette),
-        "weights": plot("weights", _weighted(material)),
+        "gain": plot("gain", scores, _dividing_query(context), palette=palette),
+        "weights": plot("weights", _weighted(context)),
     }
-    alone = len(material.systems) == 1
+    alone = len(context.systems) == 1
     left_out = {"critical-difference", "correlation"} if not several else set()
     left_out |= {"differences", "scatter"} if alone else set()
     return {kind: way for kind, way in ways.items() if kind not in left_out}
 
 
-def _panels(material: Material) -> list[str]:
+def _panels(context: ReportContext) -> list[str]:
     """The measures of the picture of means, the main one first."""
-    scores = material.scores
+    scores = context.scores
     others = [
         scores.labels[i]
-        for i in material.rows
-        if scores.measures[i].aggregate == "mean" and scores.measures[i].is_quality and i != material.main.place
+        for i in context.rows
+        if scores.measures[i].aggregate == "mean" and scores.measures[i].is_quality and i != context.main.place
     ]
-    return [material.main_label, *others][:MEASURES]
+    return [context.main_label, *others][:MEASURES]
 
 
-def _weighted(material: Material) -> list[str] | None:
+def _weighted(context: ReportContext) -> list[str] | None:
     """The measures asked for whose ranks have weights, or the usual ones if they are too few to compare."""
-    own = [str(one) for one in material.scores.measures if one.aggregate == "mean" and weights_of(one, 20) is not None]
+    own = [
+        str(one)
+        for one in context.scores.measures
+        if one.aggregate == "mean" and compute_rank_weights(one, 20) is not None
+    ]
     return list(dict.fromkeys(own)) if len(own) > 1 else None
 
 
-def _dividing_query(material: Material) -> str:
+def _dividing_query(context: ReportContext) -> str:
     """The query with something to gain on which systems differ most."""
-    values, judged = material.main.values, material.judged(0)
-    relevant = dict(zip(judged.queries, judged.count_relevant(material.rel).tolist(), strict=True))
+    values, judged = context.main.values, context.judged(0)
+    relevant = dict(zip(judged.queries, judged.count_relevant(context.rel).tolist(), strict=True))
     spread = values.max(axis=0) - values.min(axis=0)
-    queries = material.scores.queries
+    queries = context.scores.queries
     known = [j for j in range(len(queries)) if spread[j] == spread[j]] or list(range(len(queries)))
     return queries[max(known, key=lambda j: (bool(relevant.get(queries[j])), float(spread[j])))]
 
@@ -119,15 +123,15 @@ def _dividing_query(material: Material) -> str:
 # On the page
 
 
-def figures(found: Pictures) -> Html:
+def figures_section(found: DrawnPictures) -> Html:
     """A place for each picture, with its title, its remark and a sentence for those who cannot see it."""
-    parts = [figure_of(picture) for picture in found.drawn]
+    parts = [render_figure(picture) for picture in found.drawn]
     if found.missing:
         parts += [paragraphs(["Not drawn:"]), bullets(found.missing)]
-    return joined(parts, "\n")
+    return join_html(parts, "\n")
 
 
-def figure_of(picture: Picture) -> Html:
+def render_figure(picture: Picture) -> Html:
     """The place of one picture."""
     kind, plot = picture.kind, picture.plot
     # the sentence is there for everybody until the picture is, and for screen readers ever after
@@ -144,12 +148,12 @@ def figure_of(picture: Picture) -> Html:
     )
 
 
-def system_filter(material: Material) -> Html:
+def system_filter(context: ReportContext) -> Html:
     """Which systems pictures show; nothing to choose with a single one."""
-    if len(material.systems) < 2:
+    if len(context.systems) < 2:
         return Html("")
-    boxes = [_box(material, i) for i in material.ranked]
-    many = len(material.systems)
+    boxes = [_box(context, i) for i in context.ranked]
+    many = len(context.systems)
     buttons: list[tuple[str, str]] = [("all", "All"), ("none", "None")]
     buttons += [("5", "Best 5")] if many > 7 else []
     buttons += [("10", "Best 10")] if many > 14 else []
@@ -167,13 +171,13 @@ def system_filter(material: Material) -> Html:
     )
 
 
-def _box(material: Material, i: int) -> Html:
-    name = material.systems[i]
-    return tag("label", tag("input", type="checkbox", checked=True, value=name), dot(material, i), name)
+def _box(context: ReportContext, i: int) -> Html:
+    name = context.systems[i]
+    return tag("label", tag("input", type="checkbox", checked=True, value=name), system_dot(context, i), name)
 
 
-def palette_of(material: Material) -> Iterator[tuple[str, str, list[int], str]]:
+def list_colours(context: ReportContext) -> Iterator[tuple[str, str, list[int], str]]:
     """Each system with its colour, dash and marker."""
-    for name in material.systems:
-        style = material.palette[name]
+    for name in context.systems:
+        style = context.palette[name]
         yield name, style.colour, list(style.dash), style.shape

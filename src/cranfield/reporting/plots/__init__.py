@@ -1,4 +1,4 @@
-"""Pictures of an evaluation, each a function from scores to a `Plot` that holds a Vega-Lite specification.
+"""Plots of an evaluation, each a function from scores to a `Plot` that holds a Vega-Lite specification.
 
 >>> from cranfield.reporting import plots
 >>> from cranfield.evaluation import evaluate
@@ -9,10 +9,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cranfield.base import suggest
+from cranfield.base import lazy_exports, suggest
 from cranfield.errors import CranfieldError
 
 if TYPE_CHECKING:
@@ -22,63 +21,43 @@ if TYPE_CHECKING:
     from cranfield.reporting.plots.pairs import differences, scatter
     from cranfield.reporting.plots.plot import Plot
     from cranfield.reporting.plots.systems import correlation, critical_difference, means
-    from cranfield.reporting.plots.theme import Palette, colours
+    from cranfield.reporting.plots.theme import Palette, assign_colours
     from cranfield.reporting.plots.topics import boxes, heatmap
 
-__all__ = [
-    "PLOT_KINDS",
-    "Palette",
-    "Plot",
-    "boxes",
-    "colours",
-    "correlation",
-    "critical_difference",
-    "cutoffs",
-    "differences",
-    "find_plot",
-    "gain",
-    "heatmap",
-    "means",
-    "pareto",
-    "plane",
-    "precision_recall",
-    "scatter",
-    "weights",
-]
+__all__, __getattr__ = lazy_exports(
+    __name__,
+    {
+        "curves": "plane precision_recall",
+        "depth": "cutoffs gain weights",
+        "efficiency": "pareto",
+        "pairs": "differences scatter",
+        "plot": "Plot",
+        "systems": "correlation critical_difference means",
+        "theme": "Palette assign_colours",
+        "topics": "boxes heatmap",
+    },
+)
 
-# what there is to draw, a line each; a kind is drawn by the function of its name
+# the kinds of plots, with a description; a kind is drawn by the function of its name
 PLOT_KINDS = {
-    "precision-recall": "Interpolated precision by recall, mean or one topic.",
+    "precision-recall": "Interpolated precision by recall, as a mean or for one topic.",
     "plane": "Precision against recall, with lines of equal F1.",
-    "cutoffs": "nDCG@k, P@k and R@k, or other measures, over k.",
+    "cutoffs": "nDCG@k, P@k and R@k, or other measures, by k.",
     "weights": "How much each rank weighs in a measure; needs no files.",
-    "differences": "Gains and losses against a baseline, topics sorted.",
-    "heatmap": "All topics of all systems, by shade.",
-    "boxes": "How topics spread: quartiles, median, every topic.",
+    "differences": "Gains and losses against a baseline, by topic.",
+    "heatmap": "All topics of all systems, as shades.",
+    "boxes": "The spread of topics: quartiles, median, every topic.",
     "scatter": "A system against the baseline, topic by topic.",
     "means": "Means with confidence intervals.",
-    "correlation": "How alike measures rank the systems (Kendall's tau).",
-    "critical-difference": "Average ranks; bars join what cannot be told apart.",
+    "correlation": "How similarly measures rank the systems (Kendall's tau).",
+    "critical-difference": "Average ranks; bars join systems that do not differ.",
     "pareto": "Effectiveness against latency; needs --costs.",
-    "gain": "DCG of one topic, against that of the best ranking.",
+    "gain": "DCG of one topic, against that of the ideal ranking.",
 }
-
-# each is imported when it is first used
-_HOMES = {
-    "curves": ("plane", "precision_recall"),
-    "depth": ("cutoffs", "gain", "weights"),
-    "plot": ("Plot",),
-    "efficiency": ("pareto",),
-    "pairs": ("differences", "scatter"),
-    "systems": ("correlation", "critical_difference", "means"),
-    "theme": ("Palette", "colours"),
-    "topics": ("boxes", "heatmap"),
-}
-_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def find_plot(kind: str) -> Any:
-    """The function that draws a kind of picture.
+    """The function that draws a kind of plot.
 
     >>> find_plot("critical-difference").__name__
     'critical_difference'
@@ -88,11 +67,3 @@ def find_plot(kind: str) -> Any:
             f"unknown kind of plot {kind!r}.{suggest(kind, PLOT_KINDS)} Choose from {', '.join(PLOT_KINDS)}."
         )
     return __getattr__(kind.replace("-", "_"))
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value

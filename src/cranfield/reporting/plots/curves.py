@@ -17,54 +17,54 @@ from cranfield.joining import JudgedRun
 from cranfield.measures import InterpolatedAP, Measure, interpolated
 from cranfield.reporting.plots.plot import Plot
 from cranfield.reporting.plots.plot_data import (
-    Column,
-    all_rounded,
-    leaders,
-    mean_of,
-    measures_or,
-    names,
-    number,
-    of_hits,
-    query_at,
+    MeasureColumn,
+    align_to_queries,
+    choose_measures,
+    compute_from_hits,
+    compute_mean,
+    find_leaders,
+    find_query,
+    format_label,
+    join_systems,
+    label_systems,
+    label_topics,
     query_column,
     require_room,
-    rounded,
-    several,
-    shown,
-    spread,
-    topics,
+    round_number,
+    round_numbers,
 )
-from cranfield.reporting.plots.theme import DIRECT, GROUND, LINE, QUIET, WIDTH, Palette, colours
+from cranfield.reporting.plots.theme import DIRECT, GROUND, LINE, QUIET, WIDTH, Palette, assign_colours
 from cranfield.reporting.plots.vega_parts import (
     LEGEND,
     LETTERS,
     Channel,
     Row,
-    apart,
-    faint,
-    front_note,
+    choose_highlighted,
+    faint_mark,
+    flatten,
     has_direct_labels,
-    in_front,
+    highlight_note,
+    inline_data,
     legend_or_none,
+    legend_selection,
     line_layers,
-    name,
-    numbers_literal,
+    name_tooltip,
+    nominal,
+    number_array,
     picked_opacity,
-    picking,
-    quantity,
-    rows,
-    told,
-    unfolded,
-    value,
+    quantitative,
+    space_out,
+    value_tooltip,
 )
+from cranfield.tables import format_number
 
 CURVES = 30_000  # points of topics' curves, each with twelve more for itself: an SVG of about a megabyte
 PLACES = 4_000  # marks of topics in the plane; of more, neighbours are put together
 OVERLAID = 3  # systems whose topics are drawn in one panel; more have a panel each
 SIZE = (420, 340)
 UNIT = {"domain": [0, 1], "nice": False}
-RECALL = quantity("r", "Recall", scale=UNIT)
-PRECISION = quantity("p", "Interpolated precision", scale=UNIT)
+RECALL = quantitative("r", "Recall", scale=UNIT)
+PRECISION = quantitative("p", "Interpolated precision", scale=UNIT)
 F_LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 
 
@@ -79,22 +79,24 @@ def precision_recall(
         raise EvaluationError(
             "a precision–recall curve needs one order of tied documents: choose other ties than expected."
         )
-    systems = names(scores)
-    palette = palette or colours(systems)
+    systems = label_systems(scores)
+    palette = palette or assign_colours(systems)
     if query is not None:
         return _one_query(scores, query, systems, palette)
     require_room(points * len(systems), f"{points:,} recall points of {pluralize(len(systems), 'system')}")
     recall = InterpolatedAP(points=points).recall_points()
     curves = precision_curves(scores, recall)
-    means = np.array([[mean_of(scores, row) for row in curve] for curve in curves])
+    means = np.array([[compute_mean(scores, row) for row in curve] for curve in curves])
     drawn = _Curves(
-        systems, means, [float(point) for point in recall], _behind(curves, systems, topics(scores)), palette
+        systems, means, [float(point) for point in recall], _behind(curves, systems, label_topics(scores)), palette
     )
     title = _precision_finding(drawn)
     n = pluralize(len(scores.queries), "topic")
-    subtitle = f"Mean interpolated precision at {points} recall points over {n}{_said_of(drawn)}{front_note(systems)}"
-    areas = ", ".join(f"{s} {number(drawn.area(s))}" for s in drawn.ranked[:6])
-    alt = f"Precision–recall curves of {several(systems)} over {n}. {title}. Mean over the points: {areas}."
+    subtitle = (
+        f"Mean interpolated precision at {points} recall points over {n}{_said_of(drawn)}{highlight_note(systems)}"
+    )
+    areas = ", ".join(f"{s} {format_number(drawn.area(s))}" for s in drawn.ranked[:6])
+    alt = f"Precision–recall curves of {join_systems(systems)} over {n}. {title}. Mean over the points: {areas}."
     return Plot.of(_curves_view(drawn), title, subtitle, alt, WIDTH if len(systems) <= OVERLAID else 600)
 
 
@@ -105,7 +107,7 @@ def precision_curves(scores: Scores, points: Sequence[float | Fraction]) -> Floa
     def curve(judged: JudgedRun) -> Floats:
         return interpolated(judged, judged.grade >= rel, rel, points)
 
-    return np.array([spread(scores, run, of_hits(run, curve)) for run in scores.runs])
+    return np.array([align_to_queries(scores, run, compute_from_hits(run, curve)) for run in scores.runs])
 
 
 class _Curves(Record, eq=False):
@@ -127,20 +129,22 @@ class _Curves(Record, eq=False):
 
     @property
     def rows(self) -> list[Row]:
-        return [{"s": system, "p": all_rounded(curve)} for system, curve in zip(self.systems, self.means, strict=True)]
+        return [
+            {"s": system, "p": round_numbers(curve)} for system, curve in zip(self.systems, self.means, strict=True)
+        ]
 
     @property
     def unfolding(self) -> list[Row]:
-        return unfolded("p", r=numbers_literal(self.grid))
+        return flatten("p", r=number_array(self.grid))
 
 
 def _curves_view(drawn: _Curves) -> Row:
     """All means in one panel, with their topics if systems are few; otherwise a small panel for each below."""
-    tooltip = [told("s", "System"), value("r", "Recall", ".2f"), value("p", "Mean precision")]
+    tooltip = [name_tooltip("s", "System"), value_tooltip("r", "Recall", ".2f"), value_tooltip("p", "Mean precision")]
     axes = RECALL, PRECISION
     layers = line_layers(drawn.rows, drawn.unfolding, axes, drawn.ranked, drawn.palette, SIZE, tooltip)
     if len(drawn.systems) <= OVERLAID:
-        return _panel([{"data": rows(_rows_behind(drawn)), **_behind_layer(drawn)}, *layers])
+        return _panel([{"data": inline_data(_rows_behind(drawn)), **_behind_layer(drawn)}, *layers])
     # each panel with scales and legends of its own, or the legend of the first would stand beside the widest
     own = {channel: "independent" for channel in ("color", "strokeDash")}
     return {"vconcat": [_panel(layers), _multiples(drawn)], "spacing": 24, "resolve": {"scale": own, "legend": own}}
@@ -165,7 +169,7 @@ def _behind(curves: Floats, systems: Sequence[str], queries: Sequence[str]) -> R
     """What is drawn behind the means: every topic's curve, or bands that hold most of them if they are too many."""
     if len(systems) <= LEGEND and len(systems) * len(queries) * (curves.shape[1] + 12) <= CURVES:
         data = [
-            {"s": system, "q": query, "p": all_rounded(curve[:, j])}
+            {"s": system, "q": query, "p": round_numbers(curve[:, j])}
             for system, curve in zip(systems, curves, strict=True)
             for j, query in enumerate(queries)
             if not np.isnan(curve[:, j]).any()
@@ -178,7 +182,7 @@ def _bands(curve: Floats) -> Row:
     """Between which precisions the middle half (b to c) and 90 % (a to d) of topics lie, by recall point."""
     there = curve[:, ~np.isnan(curve).any(axis=0)]
     levels = np.quantile(there, (0.05, 0.25, 0.75, 0.95), axis=1) if there.size else np.zeros((4, len(curve)))
-    return {key: all_rounded(row) for key, row in zip("abcd", levels, strict=True)}
+    return {key: round_numbers(row) for key, row in zip("abcd", levels, strict=True)}
 
 
 def _behind_layer(drawn: _Curves) -> Row:
@@ -188,16 +192,16 @@ def _behind_layer(drawn: _Curves) -> Row:
         encoding = {
             "x": RECALL,
             "y": PRECISION,
-            "detail": [name("q"), name("s")],
+            "detail": [nominal("q"), nominal("s")],
             "color": colour,
-            "tooltip": [told("q", "Topic"), told("s", "System")],
+            "tooltip": [name_tooltip("q", "Topic"), name_tooltip("s", "System")],
         }
-        mark = faint("line", drawn.behind["opacity"], strokeWidth=1)
+        mark = faint_mark("line", drawn.behind["opacity"], strokeWidth=1)
         return {"transform": drawn.unfolding, "layer": [{"mark": mark, "encoding": encoding}]}
     sides = [({**PRECISION, "field": low}, {"field": high}) for low, high in ("ad", "bc")]
     encodings = [{"x": RECALL, "y": low, "y2": high, "color": colour} for low, high in sides]
-    bands = [{"mark": faint("area", 0.14), "encoding": encoding} for encoding in encodings]
-    return {"transform": unfolded(*"abcd", r=numbers_literal(drawn.grid)), "layer": bands}
+    bands = [{"mark": faint_mark("area", 0.14), "encoding": encoding} for encoding in encodings]
+    return {"transform": flatten(*"abcd", r=number_array(drawn.grid)), "layer": bands}
 
 
 def _rows_behind(drawn: _Curves) -> list[Row]:
@@ -219,7 +223,7 @@ def _multiples(drawn: _Curves) -> Row:
         "encoding": {
             **small,
             **drawn.palette.channels(drawn.ranked, lines=True, legend=None),
-            "tooltip": [told("s", "System")],
+            "tooltip": [name_tooltip("s", "System")],
         },
     }
     if "curves" in drawn.behind:
@@ -228,12 +232,12 @@ def _multiples(drawn: _Curves) -> Row:
         behind["transform"], mean["transform"] = [{"filter": "datum.m !== 1"}], [{"filter": "datum.m === 1"}]
     else:
         data = [band | row for band, row in zip(drawn.behind["bands"], drawn.rows, strict=True)]
-        transform = unfolded(*"abcdp", r=numbers_literal(drawn.grid))
+        transform = flatten(*"abcdp", r=number_array(drawn.grid))
         del behind["transform"]
     return {
-        "data": rows(data),
+        "data": inline_data(data),
         "transform": transform,
-        "facet": {**name("s"), "sort": drawn.ranked, "header": {"labelLimit": side["width"] + 8}},
+        "facet": {**nominal("s"), "sort": drawn.ranked, "header": {"labelLimit": side["width"] + 8}},
         "columns": columns,
         "spacing": 14,
         "spec": {**side, "layer": [behind, _other_means(drawn, small), mean]},
@@ -244,16 +248,16 @@ def _other_means(drawn: _Curves, small: dict[str, Channel]) -> Row:
     """All means in grey, as lines or, where they are very many, as the range they are in."""
     if len(drawn.systems) <= LEGEND:
         return {
-            "data": rows({"o": row["s"], "p": row["p"]} for row in drawn.rows),
+            "data": inline_data({"o": row["s"], "p": row["p"]} for row in drawn.rows),
             "transform": drawn.unfolding,
-            "mark": faint("line", 0.6, strokeWidth=0.75, color=LINE),
-            "encoding": {**small, "detail": name("o")},
+            "mark": faint_mark("line", 0.6, strokeWidth=0.75, color=LINE),
+            "encoding": {**small, "detail": nominal("o")},
         }
     low, high = np.nanmin(drawn.means, axis=0), np.nanmax(drawn.means, axis=0)
     return {
-        "data": rows([{"p": all_rounded(low), "h": all_rounded(high)}]),
-        "transform": unfolded("p", "h", r=numbers_literal(drawn.grid)),
-        "mark": faint("area", 0.3, color=LINE),
+        "data": inline_data([{"p": round_numbers(low), "h": round_numbers(high)}]),
+        "transform": flatten("p", "h", r=number_array(drawn.grid)),
+        "mark": faint_mark("area", 0.3, color=LINE),
         "encoding": {**small, "y2": {"field": "h"}},
     }
 
@@ -291,7 +295,7 @@ def _crossing(difference: Floats, grid: Sequence[float]) -> tuple[float, int] | 
 
 def _one_query(scores: Scores, query: str, systems: list[str], palette: Palette) -> Plot:
     """Interpolated precision of one topic, as the step function it is."""
-    at, topic = query_at(scores, query), shown(query)
+    at, topic = find_query(scores, query), format_label(query)
     relevant = _relevant(scores, query)
     recall = [Fraction(j, relevant) for j in range(relevant + 1)]
     curves = {
@@ -304,18 +308,18 @@ def _one_query(scores: Scores, query: str, systems: list[str], palette: Palette)
     data = []
     for system, curve in curves.items():
         corners = _corners(curve)
-        steps = {"r": all_rounded(float(recall[i]) for i in corners), "p": all_rounded(curve[corners])}
+        steps = {"r": round_numbers(float(recall[i]) for i in corners), "p": round_numbers(curve[corners])}
         data.append({"s": system, **steps})
-    tooltip = [told("s", "System"), value("r", "Recall up to"), value("p", "Precision")]
+    tooltip = [name_tooltip("s", "System"), value_tooltip("r", "Recall up to"), value_tooltip("p", "Precision")]
     # precision at a recall is the best from there on, so that a level holds up to the recall it was found at
     mark = {"interpolate": "step-before"}
-    layers = line_layers(data, unfolded("r", "p"), (RECALL, PRECISION), ranked, palette, SIZE, tooltip, mark)
+    layers = line_layers(data, flatten("r", "p"), (RECALL, PRECISION), ranked, palette, SIZE, tooltip, mark)
     title = f"Topic {topic}: {_area_finding(areas)}"
     subtitle = f"{pluralize(relevant, 'relevant document')}; precision at a recall is the best from there on."
-    told_areas = ", ".join(f"{system} {number(areas[system])}" for system in ranked[:6])
-    what = f"Interpolated precision by recall of {several(ranked)} for topic {topic}, as steps"
+    told_areas = ", ".join(f"{system} {format_number(areas[system])}" for system in ranked[:6])
+    what = f"Interpolated precision by recall of {join_systems(ranked)} for topic {topic}, as steps"
     alt = f"{what}. {title}. Areas: {told_areas}."
-    return Plot.of(_panel(layers), title, subtitle + front_note(ranked), alt, 560)
+    return Plot.of(_panel(layers), title, subtitle + highlight_note(ranked), alt, 560)
 
 
 def _relevant(scores: Scores, query: str) -> int:
@@ -337,12 +341,12 @@ def _corners(curve: Floats) -> list[int]:
 
 
 def _area_finding(areas: dict[str, float]) -> str:
-    ahead = leaders(areas)
-    best = number(areas[ahead[0]])
+    ahead = find_leaders(areas)
+    best = format_number(areas[ahead[0]])
     if len(areas) == 1:
         return f"how precision falls with recall for {ahead[0]}"
     if len(ahead) > 1:
-        return f"{several(ahead)} have the same area below the curve, {best}"
+        return f"{join_systems(ahead)} have the same area below the curve, {best}"
     return f"{ahead[0]} has the largest area below the curve, {best}"
 
 
@@ -356,40 +360,40 @@ def plane(
     palette: Palette | None = None,
 ) -> Plot:
     """Precision against recall with lines of equal F1: a mark a system, its topics faint behind it."""
-    precision, recall = _two_shares(scores, measures_or(measures, (f"P@{depth}", f"R@{depth}")))
-    systems = names(scores)
-    palette = palette or colours(systems)
+    precision, recall = _two_shares(scores, choose_measures(measures, (f"P@{depth}", f"R@{depth}")))
+    systems = label_systems(scores)
+    palette = palette or assign_colours(systems)
     points: list[Row] = [
-        {"s": s, "p": mean_of(scores, p), "r": mean_of(scores, r)}
+        {"s": s, "p": compute_mean(scores, p), "r": compute_mean(scores, r)}
         for s, p, r in zip(systems, precision.values, recall.values, strict=True)
     ]
     centres = [row | {"f": _f1(row["p"], row["r"])} for row in points if not math.isnan(row["p"])]
     if not centres:
         raise EvaluationError("no query was evaluated: there is nothing to draw.")
     ranked = [row["s"] for row in sorted(centres, key=lambda row: -row["f"])]
-    front = in_front(ranked)
-    x, y = quantity("r", recall.label, scale=UNIT), quantity("p", precision.label, scale=UNIT)
+    front = choose_highlighted(ranked)
+    x, y = quantitative("r", recall.label, scale=UNIT), quantitative("p", precision.label, scale=UNIT)
     layers = [
         *_iso_f(x, y),
-        _cloud(precision, recall, (x, y), {s: systems.index(s) for s in front}, palette, topics(scores)),
+        _cloud(precision, recall, (x, y), {s: systems.index(s) for s in front}, palette, label_topics(scores)),
         *_centres(centres, (x, y), ranked, palette),
         *_point_labels([row for row in centres if row["s"] in front], (x, y), 420),
     ]
     balance = {row["s"]: row["f"] for row in centres}
-    best = leaders(balance)
-    top = f"F1 = {number(balance[best[0]])} of mean {precision.label} and mean {recall.label}"
+    best = find_leaders(balance)
+    top = f"F1 = {format_number(balance[best[0]])} of mean {precision.label} and mean {recall.label}"
     verb = "balances" if len(best) == 1 else "balance"
-    title = f"{several(best)} {verb} precision and recall best: {top}" if len(centres) > 1 else f"{best[0]}: {top}"
+    title = f"{join_systems(best)} {verb} precision and recall best: {top}" if len(centres) > 1 else f"{best[0]}: {top}"
     n = pluralize(len(scores.queries), "topic")
     few = "" if len(front) == len(ranked) else f"The best {len(front)} of {len(ranked)} systems are in colour, with "
     subtitle = f"{few}{n}, each a faint mark, the larger the more are in the same place; dashed lines join equal F1."
-    where = "; ".join(f"{row['s']} {number(row['p'])} and {number(row['r'])}" for row in centres[:6])
-    what = f"{precision.label} against {recall.label} of {several(systems)} over {n}, with lines of equal F1"
+    where = "; ".join(f"{row['s']} {format_number(row['p'])} and {format_number(row['r'])}" for row in centres[:6])
+    what = f"{precision.label} against {recall.label} of {join_systems(systems)} over {n}, with lines of equal F1"
     alt = f"{what}. {title}. {where}."
     return Plot.of({"width": 420, "height": 420, "layer": layers}, title, subtitle, alt)
 
 
-def _two_shares(scores: Scores, asked: Sequence[str | Measure]) -> tuple[Column, Column]:
+def _two_shares(scores: Scores, asked: Sequence[str | Measure]) -> tuple[MeasureColumn, MeasureColumn]:
     """The values of a precision and a recall."""
     if len(asked) != 2:
         raise MeasureError(
@@ -413,25 +417,29 @@ def _iso_f(x: Channel, y: Channel) -> list[Row]:
         # 1/P + 1/R = 2/F: from precision 1 to recall 1, by the ratio of the two
         ratio = np.geomspace(level / (2 - level), (2 - level) / level, 25)
         curves.append(
-            {"f": level, "r": all_rounded(level / 2 * (1 + ratio)), "p": all_rounded(level / 2 * (1 + 1 / ratio))}
+            {"f": level, "r": round_numbers(level / 2 * (1 + ratio)), "p": round_numbers(level / 2 * (1 + 1 / ratio))}
         )
-    ends = [{"f": f"F1 {level:.1f}", "p": rounded(level / (2 - level))} for level in F_LEVELS]
+    ends = [{"f": f"F1 {level:.1f}", "p": round_number(level / (2 - level))} for level in F_LEVELS]
     line = {"type": "line", "strokeWidth": 1, "color": LINE, "strokeDash": [4, 3]}
     text = {"type": "text", "align": "left", "dx": 4, "fontSize": 10, "color": QUIET}
     return [
         {
-            "data": rows(curves),
-            "transform": unfolded("r", "p"),
+            "data": inline_data(curves),
+            "transform": flatten("r", "p"),
             "mark": line,
-            "encoding": {"x": x, "y": y, "detail": name("f")},
+            "encoding": {"x": x, "y": y, "detail": nominal("f")},
         },
-        {"data": rows(ends), "mark": text, "encoding": {"x": {"value": {"expr": "width"}}, "y": y, "text": name("f")}},
+        {
+            "data": inline_data(ends),
+            "mark": text,
+            "encoding": {"x": {"value": {"expr": "width"}}, "y": y, "text": nominal("f")},
+        },
     ]
 
 
 def _cloud(
-    precision: Column,
-    recall: Column,
+    precision: MeasureColumn,
+    recall: MeasureColumn,
     axes: tuple[Channel, Channel],
     systems: dict[str, int],
     palette: Palette,
@@ -450,17 +458,21 @@ def _cloud(
     encoding = {
         "x": axes[0],
         "y": axes[1],
-        "fill": name("c", scale=None, legend=None),
-        "size": quantity("n", None, legend=None, scale=scale),
+        "fill": nominal("c", scale=None, legend=None),
+        "size": quantitative("n", None, legend=None, scale=scale),
         "tooltip": [
-            told("s", "System"),
-            told("q", "Topics"),
-            value("n", "How many", ",d"),
-            value("p", precision.label),
-            value("r", recall.label),
+            name_tooltip("s", "System"),
+            name_tooltip("q", "Topics"),
+            value_tooltip("n", "How many", ",d"),
+            value_tooltip("p", precision.label),
+            value_tooltip("r", recall.label),
         ],
     }
-    return {"data": rows(data), "mark": faint("circle", 0.3 if len(systems) <= DIRECT else 0.15), "encoding": encoding}
+    return {
+        "data": inline_data(data),
+        "mark": faint_mark("circle", 0.3 if len(systems) <= DIRECT else 0.15),
+        "encoding": encoding,
+    }
 
 
 def _places(ps: Floats, rs: Floats, queries: Sequence[str], grid: int | None) -> list[Row]:
@@ -471,7 +483,7 @@ def _places(ps: Floats, rs: Floats, queries: Sequence[str], grid: int | None) ->
             places.setdefault((p, r) if grid is None else (round(p * grid) / grid, round(r * grid) / grid), []).append(
                 query
             )
-    return [{"p": rounded(p), "r": rounded(r), "n": len(at), "q": _few(at)} for (p, r), at in places.items()]
+    return [{"p": round_number(p), "r": round_number(r), "n": len(at), "q": _few(at)} for (p, r), at in places.items()]
 
 
 def _few(queries: Sequence[str]) -> str:
@@ -482,30 +494,37 @@ def _centres(
     centres: Sequence[Row], axes: tuple[Channel, Channel], ranked: Sequence[str], palette: Palette
 ) -> list[Row]:
     """A mark for each system; of very many the best few in colour, the others small and grey, with names on hover."""
-    front = in_front(ranked)
+    front = choose_highlighted(ranked)
     place = {
         "x": axes[0],
         "y": axes[1],
         "tooltip": [
-            told("s", "System"),
-            value("p", f"Mean {axes[1]['title']}"),
-            value("r", f"Mean {axes[0]['title']}"),
-            value("f", "F1 of the means"),
+            name_tooltip("s", "System"),
+            value_tooltip("p", f"Mean {axes[1]['title']}"),
+            value_tooltip("r", f"Mean {axes[0]['title']}"),
+            value_tooltip("f", "F1 of the means"),
         ],
     }
     coloured = {
         **palette.channels(front, lines=False, legend=legend_or_none(front, 420, lines=False)),
         "opacity": picked_opacity(front),
     }
-    data = [{key: rounded(v) if key != "s" else v for key, v in row.items()} for row in centres]
+    data = [{key: round_number(v) if key != "s" else v for key, v in row.items()} for row in centres]
     mark = {"type": "point", "filled": True, "size": 110, "stroke": GROUND, "strokeWidth": 1}
     small = mark | {"size": 50, "color": LINE, "opacity": 1}
     found = {is_front: [row for row in data if (row["s"] in front) == is_front] for is_front in (False, True)}
     layers: list[Row] = [
-        {"data": rows(found[True]), "params": picking(front), "mark": mark, "encoding": place | coloured}
+        {
+            "data": inline_data(found[True]),
+            "params": legend_selection(front),
+            "mark": mark,
+            "encoding": place | coloured,
+        }
     ]
     if found[False]:
-        layers.insert(0, {"data": rows(found[False]), "mark": small, "encoding": place | {"detail": name("s")}})
+        layers.insert(
+            0, {"data": inline_data(found[False]), "mark": small, "encoding": place | {"detail": nominal("s")}}
+        )
     return layers
 
 
@@ -513,13 +532,13 @@ def _point_labels(centres: Sequence[Row], axes: tuple[Channel, Channel], height:
     """Names beside the marks of few systems."""
     if not has_direct_labels(centres):
         return []
-    placed = apart([row["p"] * height for row in centres], LETTERS, 0, height)
+    placed = space_out([row["p"] * height for row in centres], LETTERS, 0, height)
     labels = [
-        {"s": row["s"], "r": rounded(row["r"]), "l": rounded(at / height)}
+        {"s": row["s"], "r": round_number(row["r"]), "l": round_number(at / height)}
         for row, at in zip(centres, placed, strict=True)
     ]
-    encoding = {"x": axes[0], "y": {**axes[1], "field": "l"}, "text": name("s")}
+    encoding = {"x": axes[0], "y": {**axes[1], "field": "l"}, "text": nominal("s")}
     text: dict[str, Any] = {"type": "text", "align": "left", "dx": 9, "fontWeight": "bold"}
     # a halo keeps a name legible on what is behind it
     halo = text | {"stroke": GROUND, "strokeWidth": 4, "strokeJoin": "round"}
-    return [{"data": rows(labels), "mark": mark, "encoding": encoding} for mark in (halo, text)]
+    return [{"data": inline_data(labels), "mark": mark, "encoding": encoding} for mark in (halo, text)]

@@ -11,12 +11,22 @@ from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.evaluation import Scores
 from cranfield.lab import PERCENTILES
 from cranfield.measures import Measure
-from cranfield.reporting.costs import Costs, milliseconds, not_told, size
-from cranfield.reporting.pareto import TYPICAL, Front, Point
+from cranfield.reporting.costs import Costs, describe_missing_costs
+from cranfield.reporting.pareto import TYPICAL, ParetoFront, SystemPoint
 from cranfield.reporting.plots.plot import Plot
-from cranfield.reporting.plots.plot_data import Column, column, names, number, rounded, several
-from cranfield.reporting.plots.theme import GROUND, QUIET, WIDTH, Palette, colours
-from cranfield.reporting.plots.vega_parts import LEGEND, Channel, Row, name, quantity, rows, told, value
+from cranfield.reporting.plots.plot_data import MeasureColumn, join_systems, label_systems, measure_column, round_number
+from cranfield.reporting.plots.theme import GROUND, QUIET, WIDTH, Palette, assign_colours
+from cranfield.reporting.plots.vega_parts import (
+    LEGEND,
+    Channel,
+    Row,
+    inline_data,
+    name_tooltip,
+    nominal,
+    quantitative,
+    value_tooltip,
+)
+from cranfield.tables import format_bytes, format_milliseconds, format_number
 
 WIDE, HIGH = 520, 340
 LEAST = 0.001  # ms: the shortest time that a logarithmic axis shows
@@ -41,17 +51,19 @@ def pareto(
     """Effectiveness against latency: a mark a system with its intervals, and the Pareto front."""
     if percentile not in PERCENTILES:
         raise CranfieldError(f"percentile {percentile}: expected one of {', '.join(map(str, PERCENTILES))}.")
-    col = column(scores, measure)
+    col = measure_column(scores, measure)
     if col.measure.aggregate == "run" or not col.measure.is_quality:
         raise EvaluationError(
             f"{col.label} does not say which system is better, query by query: choose another measure."
         )
-    front = Front.of(scores, col, costs, percentile)
+    front = ParetoFront.of(scores, col, costs, percentile)
     if not front.points:
-        raise EvaluationError(f"no run has costs. {' '.join(not_told(costs, scores, names(scores)))}")
-    systems = names(scores)
+        raise EvaluationError(
+            f"no run has costs. {' '.join(describe_missing_costs(costs, scores, label_systems(scores)))}"
+        )
+    systems = label_systems(scores)
     reach = _reach(col, front.points)
-    drawn = _Drawn(front, palette or colours(systems), percentile, _capital(col.of_all), reach)
+    drawn = _Drawn(front, palette or assign_colours(systems), percentile, _capital(col.of_all), reach)
     title = _finding(front)
     topics, queries = pluralize(len(scores.queries), "topic"), pluralize(costs.queries, "query")
     subtitle = (
@@ -62,13 +74,13 @@ def pareto(
     subtitle += " Dashed: the Pareto front." if len(front.members) > 1 else ""
     subtitle += _sizes_said(front.points)
     subtitle += " Only systems on the front are named." if len(front.points) > LEGEND else ""
-    subtitle += "".join(f" {text}" for text in not_told(costs, scores, systems))
-    what = f"{drawn.title} against latency of {several([point.system for point in front.points])}"
+    subtitle += "".join(f" {text}" for text in describe_missing_costs(costs, scores, systems))
+    what = f"{drawn.title} against latency of {join_systems([point.system for point in front.points])}"
     view = {"width": WIDE, "height": HIGH, "layer": list(drawn.layers())}
     return Plot.of(view, title, subtitle, f"{what}. {title}. {_places(front)}.", WIDTH + 100)
 
 
-def _reach(col: Column, points: Sequence[Point]) -> list[float]:
+def _reach(col: MeasureColumn, points: Sequence[SystemPoint]) -> list[float]:
     """The range of the measure; or, where systems take little of it, round figures around them and their intervals."""
     low, high = col.reach
     ends = [end for p in points for end in (p.mean, *((p.within.low, p.within.high) if p.within else ()))]
@@ -85,16 +97,17 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _places(front: Front) -> str:
+def _places(front: ParetoFront) -> str:
     """Where the systems are, the fastest first."""
     some = sorted(front.points, key=lambda point: point.latency.value)[:NAMED]
     behind = {True: "", False: " (not on the front)"}
     return "; ".join(
-        f"{p.system} {number(p.mean, 4)} in {milliseconds(p.latency.value)} ms{behind[front.has(p)]}" for p in some
+        f"{p.system} {format_number(p.mean, 4)} in {format_milliseconds(p.latency.value)} ms{behind[front.has(p)]}"
+        for p in some
     )
 
 
-def _finding(front: Front) -> str:
+def _finding(front: ParetoFront) -> str:
     members = [point.system for point in front.members]
     if len(front.points) == 1:
         return f"What {members[0]} costs"
@@ -102,31 +115,33 @@ def _finding(front: Front) -> str:
         return f"{members[0]} is both the best and the fastest"
     if len(members) == len(front.points):
         return "Every system is on the Pareto front: what is better takes longer"
-    return f"{several(members, 6)} are on the Pareto front: no other is both better and faster"
+    return f"{join_systems(members, 6)} are on the Pareto front: no other is both better and faster"
 
 
-def _sizes_said(points: Sequence[Point]) -> str:
+def _sizes_said(points: Sequence[SystemPoint]) -> str:
     sizes = {point.cost.index_bytes for point in points} - {None}
     if not sizes:
         return ""
     unknown = [point.system for point in points if point.cost.index_bytes is None]
     told_by = (
-        "The larger a mark, the larger the index" if len(sizes) > 1 else f"Their index has {size(sizes.pop() or 0)}"
+        "The larger a mark, the larger the index"
+        if len(sizes) > 1
+        else f"Their index has {format_bytes(sizes.pop() or 0)}"
     )
-    return f" {told_by}{f'; hollow: not known ({several(unknown)})' if unknown else ''}."
+    return f" {told_by}{f'; hollow: not known ({join_systems(unknown)})' if unknown else ''}."
 
 
 class _Drawn(Record, eq=False):
     """The parts of the picture."""
 
-    front: Front
+    front: ParetoFront
     palette: Palette
     percentile: int
     title: str
     reach: list[float]  # of the upright axis
 
     @property
-    def points(self) -> tuple[Point, ...]:
+    def points(self) -> tuple[SystemPoint, ...]:
         return self.front.points
 
     @property
@@ -144,13 +159,13 @@ class _Drawn(Record, eq=False):
         ends = self.ends
         # between two ticks a factor of two or so, whatever the range
         axis = {"values": ticks(*ends), "format": "~r", "grid": True}
-        x = quantity(
+        x = quantitative(
             "x",
             f"Latency, p{self.percentile}, in ms",
             scale={"type": "log", "domain": list(ends), "nice": False},
             axis=axis,
         )
-        return x, quantity("y", self.title, scale={"domain": self.reach, "nice": False})
+        return x, quantitative("y", self.title, scale={"domain": self.reach, "nice": False})
 
     def layers(self) -> Iterator[Row]:
         x, y = self.axes
@@ -163,11 +178,13 @@ class _Drawn(Record, eq=False):
                 "strokeDash": [5, 4],
                 "strokeWidth": 1.5,
             }
-            corners = rows({"x": rounded(_least(p.latency.value)), "y": rounded(p.mean)} for p in members)
+            corners = inline_data(
+                {"x": round_number(_least(p.latency.value)), "y": round_number(p.mean)} for p in members
+            )
             yield {"data": corners, "mark": line, "encoding": {"x": x, "y": y}}
         systems = [p.system for p in self.points]
         marked = self.palette.channels(systems, lines=False, legend=None)
-        data = rows(self._row(p) for p in self.points)
+        data = inline_data(self._row(p) for p in self.points)
         for low, high, axis, other in (("xl", "xh", "x", "y"), ("yl", "yh", "y", "x")):
             channels = {"x": x, "y": y}
             ends = {axis: {**channels[axis], "field": low}, f"{axis}2": {"field": high}, other: channels[other]}
@@ -180,23 +197,23 @@ class _Drawn(Record, eq=False):
         yield from self._marks(data, {"x": x, "y": y}, marked)
         yield from self._names(x, y)
 
-    def _row(self, point: Point) -> Row:
+    def _row(self, point: SystemPoint) -> Row:
         latency, within = point.latency, point.within
         ends = (
             (None, None) if latency.low is None or latency.high is None else (_least(latency.low), _least(latency.high))
         )
         return {
             "s": point.system,
-            "x": rounded(_least(latency.value)),
-            "xl": rounded(ends[0]),
-            "xh": rounded(ends[1]),
-            "y": rounded(point.mean),
-            "yl": None if within is None else rounded(within.low),
-            "yh": None if within is None else rounded(within.high),
-            "a": rounded(self._area(point)),
+            "x": round_number(_least(latency.value)),
+            "xl": round_number(ends[0]),
+            "xh": round_number(ends[1]),
+            "y": round_number(point.mean),
+            "yl": None if within is None else round_number(within.low),
+            "yh": None if within is None else round_number(within.high),
+            "a": round_number(self._area(point)),
             "k": point.cost.index_bytes is not None or not self.sizes,
-            "i": "unknown" if point.cost.index_bytes is None else size(point.cost.index_bytes),
-            "f": "on it" if self.front.has(point) else self.front.said_of(point),
+            "i": "unknown" if point.cost.index_bytes is None else format_bytes(point.cost.index_bytes),
+            "f": "on it" if self.front.has(point) else self.front.describe(point),
         }
 
     @property
@@ -204,23 +221,23 @@ class _Drawn(Record, eq=False):
         """The sizes of indexes, as far as they are known."""
         return sorted({p.cost.index_bytes for p in self.points if p.cost.index_bytes is not None})
 
-    def _area(self, point: Point) -> float:
+    def _area(self, point: SystemPoint) -> float:
         """How large a mark is: as its index among those of others, in square pixels."""
         if len(self.sizes) < 2 or point.cost.index_bytes is None:
             return PLAIN
         return max(LEAST_AREA, LARGEST * point.cost.index_bytes / self.sizes[-1])
 
-    def _radius(self, point: Point) -> float:
+    def _radius(self, point: SystemPoint) -> float:
         return math.sqrt(self._area(point)) / 2 + 2
 
     def _marks(self, data: Row, axes: Row, marked: Row) -> Iterator[Row]:
         """A mark a system; hollow where the size of the index is not known but that of others is."""
         tooltip = [
-            told("s", "System"),
-            value("y", self.title),
-            value("x", f"Latency, p{self.percentile}, ms", ",.3~f"),
-            told("i", "Index"),
-            told("f", "Pareto front"),
+            name_tooltip("s", "System"),
+            value_tooltip("y", self.title),
+            value_tooltip("x", f"Latency, p{self.percentile}, ms", ",.3~f"),
+            name_tooltip("i", "Index"),
+            name_tooltip("f", "Pareto front"),
         ]
         area = {"field": "a", "type": "quantitative", "scale": None, "legend": None}
         encoding = {**axes, **marked, "size": area, "tooltip": tooltip}
@@ -248,7 +265,7 @@ class _Drawn(Record, eq=False):
         def down(mean: float) -> float:
             return (top - mean) / height * HIGH
 
-        def place(p: Point) -> Place:
+        def place(p: SystemPoint) -> Place:
             return across(p.latency.value), down(p.mean)
 
         taken = [
@@ -261,8 +278,8 @@ class _Drawn(Record, eq=False):
             data = [
                 {
                     "s": p.system,
-                    "x": rounded(low * math.exp(x_at / WIDE * span)),
-                    "y": rounded(top - y_at / HIGH * height),
+                    "x": round_number(low * math.exp(x_at / WIDE * span)),
+                    "y": round_number(top - y_at / HIGH * height),
                 }
                 for p, (x_at, y_at, side) in zip(few, placed, strict=True)
                 if side == align
@@ -271,7 +288,7 @@ class _Drawn(Record, eq=False):
             # a halo keeps a name legible on what is behind it
             halo = text | {"stroke": GROUND, "strokeWidth": 4, "strokeJoin": "round"}
             for mark in (halo, text) if data else ():
-                yield {"data": rows(data), "mark": mark, "encoding": {"x": x, "y": y, "text": name("s")}}
+                yield {"data": inline_data(data), "mark": mark, "encoding": {"x": x, "y": y, "text": nominal("s")}}
 
 
 def _least(ms: float) -> float:

@@ -16,37 +16,37 @@ from cranfield.reporting.plots.plot import Plot
 from cranfield.reporting.plots.plot_data import (
     LABELLED,
     MARKS,
-    Column,
-    all_rounded,
-    gathered,
-    names,
+    MeasureColumn,
+    find_system,
+    label_group,
+    label_systems,
+    label_topics,
     query_column,
-    rounded,
-    signed,
-    system_at,
-    together,
-    topics,
+    round_number,
+    round_numbers,
+    split_into_groups,
 )
 from cranfield.reporting.plots.theme import BETTER, INK, QUIET, SAME, WORSE, Palette
 from cranfield.reporting.plots.vega_parts import (
     DIAGONAL,
     Channel,
     Row,
-    faint,
-    name,
-    quantity,
-    quoted,
-    rows,
-    told,
-    unfolded,
-    value,
+    faint_mark,
+    flatten,
+    inline_data,
+    name_tooltip,
+    nominal,
+    quantitative,
+    quote,
+    value_tooltip,
 )
+from cranfield.tables import format_signed
 
 BARS = 400  # topics with a bar each; of more, neighbours are put together
 EQUAL = 1e-9  # a smaller difference is none
 
 
-class Pair(Record, eq=False):
+class TopicPairs(Record, eq=False):
     """A system and the baseline on the topics that both have, from the largest gain to the largest loss."""
 
     system: str
@@ -81,15 +81,15 @@ class Pair(Record, eq=False):
         return f"{better}, worse on {self.losses:,}" + (f", the same on {same:,}" if same else "")
 
 
-class Pairs(Record, eq=False):
+class PairedSystems(Record, eq=False):
     """Every system against the baseline."""
 
-    column: Column
+    column: MeasureColumn
     base: str
-    pairs: list[Pair]
+    pairs: list[TopicPairs]
 
     @property
-    def alone(self) -> Pair | None:
+    def alone(self) -> TopicPairs | None:
         """The pair, if there is just one."""
         return self.pairs[0] if len(self.pairs) == 1 else None
 
@@ -113,10 +113,10 @@ class Pairs(Record, eq=False):
         return f"{best.sentence}: the best balance of {len(self.pairs)} systems"
 
 
-def paired(scores: Scores, measure: str | Measure | None, baseline: str | None) -> Pairs:
+def pair_systems(scores: Scores, measure: str | Measure | None, baseline: str | None) -> PairedSystems:
     """Every system against the baseline, which is the first unless one is named."""
-    col, at = query_column(scores, measure), system_at(scores, baseline)
-    systems, queries = names(scores), topics(scores)
+    col, at = query_column(scores, measure), find_system(scores, baseline)
+    systems, queries = label_systems(scores), label_topics(scores)
     if len(systems) < 2:
         raise EvaluationError("two runs or more are needed to be held against each other.")
     pairs = []
@@ -125,11 +125,11 @@ def paired(scores: Scores, measure: str | Measure | None, baseline: str | None) 
         gain = np.where(np.abs(gain) < EQUAL, 0.0, gain)
         order = [int(j) for j in np.argsort(-gain, kind="stable") if not math.isnan(gain[j])]
         sides = ours[order], col.values[at][order]
-        pairs.append(Pair(system, systems[at], [queries[j] for j in order], *sides, gain[order]))
+        pairs.append(TopicPairs(system, systems[at], [queries[j] for j in order], *sides, gain[order]))
     del pairs[at]
     if not any(pair.n for pair in pairs):
         raise EvaluationError("no query was evaluated for both runs: there is no difference to draw.")
-    return Pairs(col, systems[at], [pair for pair in pairs if pair.n])
+    return PairedSystems(col, systems[at], [pair for pair in pairs if pair.n])
 
 
 # Differences
@@ -139,14 +139,14 @@ def differences(
     scores: Scores, measure: str | Measure | None = None, baseline: str | None = None, palette: Palette | None = None
 ) -> Plot:
     """What each topic gains or loses against a baseline, sorted; a panel for each further system."""
-    found = paired(scores, measure, baseline)
+    found = pair_systems(scores, measure, baseline)
     col, pair, title = found.column, found.alone, found.finding
     parts = [f"{col.label}, {pluralize(found.n, 'topic')}"]
     if pair:
-        parts.append(f"mean difference {signed(pair.mean)}")
+        parts.append(f"mean difference {format_signed(pair.mean)}")
         moved = pair.ours - pair.theirs
-        ends = [f"{signed(float(moved[i]))} (topic {pair.queries[i]})" for i in (-1, 0)]
-        more = f"{title}; mean difference {signed(pair.mean)}, from {ends[0]} to {ends[1]}."
+        ends = [f"{format_signed(float(moved[i]))} (topic {pair.queries[i]})" for i in (-1, 0)]
+        more = f"{title}; mean difference {format_signed(pair.mean)}, from {ends[0]} to {ends[1]}."
         alt = f"Differences in {col.label} between {pair.system} and {pair.base}, topic by topic. {more}"
     else:
         counts = ", ".join(f"{one.system} {one.wins} and {one.losses}" for one in found.pairs[:6])
@@ -160,27 +160,27 @@ def differences(
     return Plot.of(view, title, "; ".join(parts) + ".", alt, 640)
 
 
-def _remarks(found: Pairs, n: int) -> list[str]:
+def _remarks(found: PairedSystems, n: int) -> list[str]:
     left_out = n - min(pair.n for pair in found.pairs)
     remarks = [f"{pluralize(left_out, 'topic')} that a run lacks left out"] if left_out else []
     return [*remarks, "less is better"] if found.column.sign < 0 else remarks
 
 
-def _most_bars(found: Pairs) -> int:
+def _most_bars(found: PairedSystems) -> int:
     return max(20, min(BARS, MARKS // len(found.pairs)))
 
 
-def _bar_data(pair: Pair, most: int) -> Row:
+def _bar_data(pair: TopicPairs, most: int) -> Row:
     """The bars of a pair in arrays: where neighbours are put together, their means."""
-    groups = gathered(pair.n, most)
+    groups = split_into_groups(pair.n, most)
     ours = [float(pair.ours[g].mean()) for g in groups]
     theirs = [float(pair.theirs[g].mean()) for g in groups]
     gains = [float(pair.gain[g].mean()) for g in groups]
     return {
         "s": pair.system,
-        "q": [together(pair.queries[g]) for g in groups],
-        "a": all_rounded(ours),
-        "b": all_rounded(theirs),
+        "q": [label_group(pair.queries[g]) for g in groups],
+        "a": round_numbers(ours),
+        "b": round_numbers(theirs),
         "d": _differences(ours, theirs),
         "c": [_sign(gain) for gain in gains],
         "i": list(range(1, len(groups) + 1)),
@@ -188,7 +188,7 @@ def _bar_data(pair: Pair, most: int) -> Row:
 
 
 def _differences(ours: Iterable[float], theirs: Iterable[float]) -> list[float | None]:
-    return all_rounded(a - b if abs(a - b) >= EQUAL else 0.0 for a, b in zip(ours, theirs, strict=True))
+    return round_numbers(a - b if abs(a - b) >= EQUAL else 0.0 for a, b in zip(ours, theirs, strict=True))
 
 
 def _sign(gain: float) -> int:
@@ -204,22 +204,22 @@ def _reach(data: Sequence[Row]) -> list[float]:
 
 def _coloured(better: str, worse: str) -> Channel:
     """Blue where the system is better, orange where it is worse."""
-    words = f"datum.label == 1 ? {quoted(better)} : {quoted(worse)}"
+    words = f"datum.label == 1 ? {quote(better)} : {quote(worse)}"
     legend = {"orient": "top", "offset": 10, "values": [1, -1], "symbolType": "square", "labelExpr": words}
     scale = {"domain": [1, 0, -1], "range": [BETTER, SAME, WORSE]}
-    return name("c", scale=scale, legend=legend | {"symbolOpacity": 1})
+    return nominal("c", scale=scale, legend=legend | {"symbolOpacity": 1})
 
 
-def _tooltip(found: Column, ours: str, base: str, topic: str = "Topic") -> list[Channel]:
+def _tooltip(found: MeasureColumn, ours: str, base: str, topic: str = "Topic") -> list[Channel]:
     return [
-        told("q", topic),
-        value("a", f"{found.label} of {ours}"),
-        value("b", f"{found.label} of {base}"),
-        value("d", "Difference", "+.4f"),
+        name_tooltip("q", topic),
+        value_tooltip("a", f"{found.label} of {ours}"),
+        value_tooltip("b", f"{found.label} of {base}"),
+        value_tooltip("d", "Difference", "+.4f"),
     ]
 
 
-def _bars(pair: Pair, col: Column) -> Row:
+def _bars(pair: TopicPairs, col: MeasureColumn) -> Row:
     """A bar for each topic, with zero and the mean as lines."""
     data = _bar_data(pair, BARS)
     n = len(data["q"])
@@ -232,11 +232,13 @@ def _bars(pair: Pair, col: Column) -> Row:
         "domain": False,
         "labelFontSize": 11,
     }
-    topic = name("q", "Topics, from the largest gain to the largest loss", sort=None, axis=axis | {"labelPadding": 4})
-    y = quantity("d", f"Difference in {col.label}", scale={"domain": _reach([data]), "nice": False})
+    topic = nominal(
+        "q", "Topics, from the largest gain to the largest loss", sort=None, axis=axis | {"labelPadding": 4}
+    )
+    y = quantitative("d", f"Difference in {col.label}", scale={"domain": _reach([data]), "nice": False})
     bars = {
-        "data": rows([data]),
-        "transform": unfolded("q", "a", "b", "d", "c"),
+        "data": inline_data([data]),
+        "transform": flatten("q", "a", "b", "d", "c"),
         "mark": "bar",
         "encoding": {
             "x": topic | {"scale": {"paddingInner": 0.2}},
@@ -245,10 +247,10 @@ def _bars(pair: Pair, col: Column) -> Row:
             "tooltip": _tooltip(col, pair.system, pair.base),
         },
     }
-    zero = {"data": rows([{"d": 0}]), "mark": {"type": "rule", "color": QUIET}, "encoding": {"y": y}}
-    mean = rows([{"d": rounded(pair.mean), "t": f"mean {signed(pair.mean)}"}])
+    zero = {"data": inline_data([{"d": 0}]), "mark": {"type": "rule", "color": QUIET}, "encoding": {"y": y}}
+    mean = inline_data([{"d": round_number(pair.mean), "t": f"mean {format_signed(pair.mean)}"}])
     dashed = {"type": "rule", "color": INK, "strokeDash": [5, 3]}
-    beside = {"y": y, "x": {"value": {"expr": "width"}}, "text": name("t")}
+    beside = {"y": y, "x": {"value": {"expr": "width"}}, "text": nominal("t")}
     lines = [
         zero,
         {"data": mean, "mark": dashed, "encoding": {"y": y}},
@@ -258,26 +260,26 @@ def _bars(pair: Pair, col: Column) -> Row:
     return {"width": width, "height": 260, "layer": [bars, *lines]}
 
 
-def _bar_panels(found: Pairs) -> Row:
+def _bar_panels(found: PairedSystems) -> Row:
     """A panel for each system, its topics in its own order."""
     data = [_bar_data(pair, _most_bars(found)) for pair in found.pairs]
     columns = 2 if len(data) <= 4 else 3 if len(data) <= 12 else 5
     width, height = 660 // columns - 20, 120 if columns < 5 else 70
     encoding = {
-        "x": name("i", axis=None, scale={"paddingInner": 0.15}),
-        "y": quantity(
+        "x": nominal("i", axis=None, scale={"paddingInner": 0.15}),
+        "y": quantitative(
             "d", None, scale={"domain": _reach(data), "nice": False}, axis={"tickCount": 4, "format": "+.1f"}
         ),
         "color": _coloured("system better", f"{found.base} better"),
-        "tooltip": [told("s", "System"), *_tooltip(found.column, "the system", found.base)],
+        "tooltip": [name_tooltip("s", "System"), *_tooltip(found.column, "the system", found.base)],
     }
     bars = {"mark": "bar", "encoding": encoding}
     zero = {"mark": {"type": "rule", "color": QUIET}, "encoding": {"y": {"datum": 0, "type": "quantitative"}}}
     return {
-        "data": rows(data),
+        "data": inline_data(data),
         # unfolded once for all panels: below a facet it is more than Vega-Lite can put in order
-        "transform": unfolded("q", "a", "b", "d", "c", "i"),
-        "facet": {**name("s"), "sort": found.ranked, "header": {"labelLimit": width}},
+        "transform": flatten("q", "a", "b", "d", "c", "i"),
+        "facet": {**nominal("s"), "sort": found.ranked, "header": {"labelLimit": width}},
         "columns": columns,
         "spacing": {"row": 12, "column": 20},
         "resolve": {"scale": {"x": "independent"}},
@@ -292,7 +294,7 @@ def scatter(
     scores: Scores, measure: str | Measure | None = None, baseline: str | None = None, palette: Palette | None = None
 ) -> Plot:
     """Every topic of one system against the baseline, with the diagonal; a panel for each further system."""
-    found = paired(scores, measure, baseline)
+    found = pair_systems(scores, measure, baseline)
     col, pair = found.column, found.alone
     counts = found.n > min(2_000, MARKS // len(found.pairs))
     squares = max(4, min(30, math.isqrt(MARKS // len(found.pairs))))
@@ -302,10 +304,10 @@ def scatter(
     side = 380 if pair else 660 // columns - 24
     view = _scatter_view(found, data, domain, side, counts)
     if not pair:
-        facet = {**name("s"), "sort": found.ranked, "header": {"labelLimit": side}}
-        unfolding = unfolded(*_arrays(data))
+        facet = {**nominal("s"), "sort": found.ranked, "header": {"labelLimit": side}}
+        unfolding = flatten(*_arrays(data))
         panels = {"facet": facet, "columns": columns, "spacing": 16, "spec": view}
-        view = {"data": rows(data), "transform": unfolding, **panels}
+        view = {"data": inline_data(data), "transform": unfolding, **panels}
     where = "above" if col.sign > 0 else "below"
     which = pair.system if pair else "each system (upward)"
     parts = [
@@ -314,24 +316,24 @@ def scatter(
     parts += [f"{where} the diagonal the system is better", *_remarks(found, len(scores.queries))]
     parts += ["the larger a mark, the more topics"] if counts else []
     title = found.finding
-    mean = f" Mean difference {signed(pair.mean)}." if pair else ""
+    mean = f" Mean difference {format_signed(pair.mean)}." if pair else ""
     alt = (
         f"{col.label} of {pair.system if pair else 'each system'} against {found.base}, topic by topic. {title}.{mean}"
     )
     return Plot.of(view, title, "; ".join(parts) + ".", alt, 600 if pair else 680)
 
 
-def _scatter_view(found: Pairs, data: Sequence[Row], domain: Sequence[float], side: int, counts: bool) -> Row:
+def _scatter_view(found: PairedSystems, data: Sequence[Row], domain: Sequence[float], side: int, counts: bool) -> Row:
     """The diagonal and a dot for each topic; without data where a facet gives them."""
     col, pair = found.column, found.alone
     scale = {"domain": list(domain), "nice": False}
     ours = pair.system if pair else "the system"
     few = {"axis": {"values": [domain[0], sum(domain) / 2, domain[1]], "labelFontSize": 10}} if side < 120 else {}
-    x = quantity("b", f"{col.label} of {found.base}" if pair else None, scale=scale, **few)
-    y = quantity("a", f"{col.label} of {ours}" if pair else None, scale=scale, **few)
+    x = quantitative("b", f"{col.label} of {found.base}" if pair else None, scale=scale, **few)
+    y = quantitative("a", f"{col.label} of {ours}" if pair else None, scale=scale, **few)
     low, high = domain
     diagonal = {
-        "data": rows([{"b": low, "a": low, "B": high, "A": high}]),
+        "data": inline_data([{"b": low, "a": low, "B": high, "A": high}]),
         "mark": {"type": "rule", **DIAGONAL},
         "encoding": {"x": x, "y": y, "x2": {"field": "B"}, "y2": {"field": "A"}},
     }
@@ -341,13 +343,13 @@ def _scatter_view(found: Pairs, data: Sequence[Row], domain: Sequence[float], si
         "color": _coloured(f"{ours if pair else 'system'} better", f"{found.base} better"),
         "tooltip": _tooltip(col, ours, found.base, "Topics" if counts else "Topic"),
     }
-    mark = faint("circle", 0.7, size=44 if pair and found.n <= 300 else 20)
+    mark = faint_mark("circle", 0.7, size=44 if pair and found.n <= 300 else 20)
     if counts:
         most = max(n for row in data for n in row["n"])
         scaled = {"type": "sqrt", "domain": [0, most], "range": [2, side / 2]}
-        encoding["size"] = quantity("n", None, scale=scaled, legend=None)
-        encoding["tooltip"].insert(1, value("n", "How many", ",d"))
-    given: Row = {"data": rows(data), "transform": unfolded(*_arrays(data))} if pair else {}
+        encoding["size"] = quantitative("n", None, scale=scaled, legend=None)
+        encoding["tooltip"].insert(1, value_tooltip("n", "How many", ",d"))
+    given: Row = {"data": inline_data(data), "transform": flatten(*_arrays(data))} if pair else {}
     return {"width": side, "height": side, "layer": [diagonal, {**given, "mark": mark, "encoding": encoding}]}
 
 
@@ -356,7 +358,7 @@ def _arrays(data: Sequence[Row]) -> list[str]:
     return [field for field in data[0] if field != "s"]
 
 
-def _dots(pair: Pair, grid: tuple[float, float] | None) -> Row:
+def _dots(pair: TopicPairs, grid: tuple[float, float] | None) -> Row:
     """The dots of a pair in arrays; with a grid (where it starts, how wide its squares are) one for each square."""
     places: dict[tuple[int, ...], list[int]] = {}
     for i, (a, b, gain) in enumerate(zip(pair.ours.tolist(), pair.theirs.tolist(), pair.gain.tolist(), strict=True)):
@@ -368,10 +370,10 @@ def _dots(pair: Pair, grid: tuple[float, float] | None) -> Row:
     theirs = [float(pair.theirs[at].mean()) for at in found]
     row = {
         "s": pair.system,
-        "a": all_rounded(ours),
-        "b": all_rounded(theirs),
+        "a": round_numbers(ours),
+        "b": round_numbers(theirs),
         "d": _differences(ours, theirs),
         "c": [key[-1] for key in places],
-        "q": [together([pair.queries[i] for i in at]) for at in found],
+        "q": [label_group([pair.queries[i] for i in at]) for at in found],
     }
     return row if grid is None else row | {"n": [len(at) for at in found]}

@@ -16,7 +16,7 @@ from typing import Any
 from cranfield.base import Record
 from cranfield.errors import CranfieldError, MissingExtra
 from cranfield.io import open_output, strip_compression_suffix
-from cranfield.reporting.plots.theme import CONFIG, DARK, FONT, GROUND, WIDTH, wrapped
+from cranfield.reporting.plots.theme import CONFIG, DARK, FONT, GROUND, WIDTH, wrap_title
 
 SCHEMA = "https://vega.github.io/schema/vega-lite/v5.json"
 MIME = "application/vnd.vegalite.v5+json"
@@ -33,7 +33,7 @@ class Plot(Record, eq=False):
     @classmethod
     def of(cls, view: dict[str, Any], title: str, subtitle: str, alt: str, width: int = WIDTH) -> Plot:
         """A view with its title, in the look that all pictures have."""
-        heading = {"text": wrapped(title, width, 15), "subtitle": wrapped(subtitle, width) if subtitle else []}
+        heading = {"text": wrap_title(title, width, 15), "subtitle": wrap_title(subtitle, width) if subtitle else []}
         spec = {
             "$schema": SCHEMA,
             "description": alt,
@@ -70,14 +70,14 @@ class Plot(Record, eq=False):
             title=html.escape(self.title),
             alt=html.escape(self.alt),
             style=f"{PAGE_STYLE} {DARK}",
-            runtime=runtime(),
+            runtime=load_vega(),
             draw=DRAW,
-            spec=in_script(self.json()),
+            spec=escape_script(self.json()),
         )
 
     def save(self, path: str | os.PathLike[str], format: str | None = None, dpi: float = DPI) -> None:
         """Write the picture to a file in the format that its name ends with: svg, png, pdf, html or json."""
-        kind = format or plot_format(path)
+        kind = format or detect_plot_format(path)
         content = self.rendered(kind, dpi)
         with open_output(path) as out:
             out.write(content)
@@ -116,7 +116,7 @@ PLOT_FORMATS = ("svg", "png", "pdf", "html", "json")
 _ENDINGS = {f".{name}": name for name in PLOT_FORMATS} | {".htm": "html"}
 
 
-def plot_format(path: str | os.PathLike[str]) -> str:
+def detect_plot_format(path: str | os.PathLike[str]) -> str:
     """The format that a file's name asks for."""
     ending = Path(strip_compression_suffix(path)).suffix.lower()
     if ending not in _ENDINGS:
@@ -131,13 +131,13 @@ def require_plot_format(format: str) -> None:
         _vl_convert()
 
 
-def runtime() -> str:
+def load_vega() -> str:
     """Vega, Vega-Lite and Vega-Embed in one script, to be put into a page once for all its pictures."""
     script: str = _vl_convert().javascript_bundle()
     return re.sub(r"</(?=script)", r"<\\/", script, flags=re.IGNORECASE)
 
 
-def in_script(text: str) -> str:
+def escape_script(text: str) -> str:
     """JSON as it may stand in a script of a page, whatever ids it holds."""
     for char in "<>&\u2028\u2029":
         text = text.replace(char, f"\\u{ord(char):04x}")

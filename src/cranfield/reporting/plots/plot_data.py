@@ -29,7 +29,7 @@ _PROPERTIES |= {
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
-def shown(name: str) -> str:
+def format_label(name: str) -> str:
     """An id as it can be drawn: bytes that are no text, signs that XML forbids or that turn text round are written out.
 
     >>> shown("a\\udcff\\x01")
@@ -39,7 +39,7 @@ def shown(name: str) -> str:
     return _UNPRINTABLE.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
-def rounded(value: float | None) -> float | None:
+def round_number(value: float | None) -> float | None:
     """A number as a picture keeps it; null where there is none.
 
     >>> rounded(2 / 3), rounded(float("nan"))
@@ -50,31 +50,11 @@ def rounded(value: float | None) -> float | None:
     return float(f"{value:.{DIGITS}g}")
 
 
-def all_rounded(values: Iterable[float]) -> list[float | None]:
-    return [rounded(value) for value in values]
+def round_numbers(values: Iterable[float]) -> list[float | None]:
+    return [round_number(value) for value in values]
 
 
-def number(value: float, places: int = 3) -> str:
-    """A number in a sentence, with a real minus sign.
-
-    >>> number(-0.02149), number(1.0)
-    ('−0.021', '1.000')
-    """
-    text = f"{value:.{places}f}"
-    return f"{0:.{places}f}" if float(text) == 0 else text.replace("-", "−")
-
-
-def signed(value: float, places: int = 3) -> str:
-    """A difference in a sentence.
-
-    >>> signed(0.02), signed(0.0)
-    ('+0.020', '0.000')
-    """
-    text = number(value, places)
-    return f"+{text}" if value > 0 and float(f"{value:.{places}f}") else text
-
-
-def several(texts: Sequence[str], most: int = 4) -> str:
+def join_systems(texts: Sequence[str], most: int = 4) -> str:
     """A few names in a sentence, or how many systems they are.
 
     >>> several(["bm25", "lm", "rm3"]), several(["x"] * 12)
@@ -85,7 +65,7 @@ def several(texts: Sequence[str], most: int = 4) -> str:
     return " and ".join([", ".join(texts[:-1]), texts[-1]]) if len(texts) > 1 else texts[0]
 
 
-def leaders(worth: Mapping[str, float]) -> list[str]:
+def find_leaders(worth: Mapping[str, float]) -> list[str]:
     """Who has the highest value; several if they tie.
 
     >>> leaders({"bm25": 0.4, "lm": 0.5, "rm3": 0.5})
@@ -95,14 +75,14 @@ def leaders(worth: Mapping[str, float]) -> list[str]:
     return [name for name, value in worth.items() if value >= best - 1e-12]
 
 
-def names(scores: Scores) -> list[str]:
+def label_systems(scores: Scores) -> list[str]:
     """The systems as they can be drawn, told apart."""
-    return distinct([_keyed(shown(run.name)) for run in scores.runs])
+    return make_distinct([_keyed(format_label(run.name)) for run in scores.runs])
 
 
-def topics(scores: Scores) -> list[str]:
+def label_topics(scores: Scores) -> list[str]:
     """The queries as they can be drawn, told apart."""
-    return distinct([_keyed(shown(query)) for query in scores.queries])
+    return make_distinct([_keyed(format_label(query)) for query in scores.queries])
 
 
 def _keyed(text: str) -> str:
@@ -110,7 +90,7 @@ def _keyed(text: str) -> str:
     return f"{text}\u200b" if text in _PROPERTIES else text
 
 
-def distinct(texts: Sequence[str]) -> list[str]:
+def make_distinct(texts: Sequence[str]) -> list[str]:
     """Texts with a mark behind those that are there already.
 
     >>> distinct(["a", "b", "a"])
@@ -124,7 +104,7 @@ def distinct(texts: Sequence[str]) -> list[str]:
     return list(found)
 
 
-class Column(Record, eq=False):
+class MeasureColumn(Record, eq=False):
     """A measure of a picture: its name, what it is, and a row of values for each system, a column for each query."""
 
     label: str
@@ -165,7 +145,7 @@ class Column(Record, eq=False):
         return 1 if self.measure.more_is_better else -1
 
 
-def measures_or(
+def choose_measures(
     asked: str | Measure | Sequence[str | Measure] | None, usual: Sequence[str | Measure]
 ) -> list[str | Measure]:
     """The measures that are asked for, whether one or several, or the usual ones.
@@ -178,7 +158,7 @@ def measures_or(
     return list(asked or usual)
 
 
-def column(scores: Scores, measure: str | Measure | None) -> Column:
+def measure_column(scores: Scores, measure: str | Measure | None) -> MeasureColumn:
     """The values of every query for a measure: the first of the scores if none is named.
 
     A measure that the scores do not have is computed from the joined runs that they hold.
@@ -186,20 +166,25 @@ def column(scores: Scores, measure: str | Measure | None) -> Column:
     label = scores.labels[0] if measure is None else str(measure)
     i = _place(scores, label, measure)
     if i is not None:
-        return Column(shown(label), scores.measures[i], np.array([run.values[i] for run in scores.runs]), i)
-    kind = measure_for(scores, measure)
-    rows = [spread(scores, run, of_hits(run, lambda judged: measured(kind, judged))) for run in scores.runs]
-    return Column(shown(label), kind, np.array(rows))
+        return MeasureColumn(
+            format_label(label), scores.measures[i], np.array([run.values[i] for run in scores.runs]), i
+        )
+    kind = resolve_measure(scores, measure)
+    rows = [
+        align_to_queries(scores, run, compute_from_hits(run, lambda judged: compute_measure(kind, judged)))
+        for run in scores.runs
+    ]
+    return MeasureColumn(format_label(label), kind, np.array(rows))
 
 
-def query_column(scores: Scores, measure: str | Measure | None) -> Column:
+def query_column(scores: Scores, measure: str | Measure | None) -> MeasureColumn:
     """The same for a picture of queries, of which some measures have no values."""
     label = scores.labels[0] if measure is None else str(measure)
     i = _place(scores, label, measure)
-    kind = scores.measures[i] if i is not None else measure_for(scores, measure)
+    kind = scores.measures[i] if i is not None else resolve_measure(scores, measure)
     if kind.aggregate == "run":
         raise EvaluationError(f"{label} is a value of the run as a whole: there are none of queries to be drawn.")
-    return column(scores, measure)
+    return measure_column(scores, measure)
 
 
 def _place(scores: Scores, label: str, measure: str | Measure | None) -> int | None:
@@ -209,14 +194,14 @@ def _place(scores: Scores, label: str, measure: str | Measure | None) -> int | N
     return scores.measures.index(measure) if isinstance(measure, Measure) and measure in scores.measures else None
 
 
-def measure_for(scores: Scores, measure: str | Measure | None) -> Measure:
+def resolve_measure(scores: Scores, measure: str | Measure | None) -> Measure:
     """A measure by its name, with the lowest relevant grade that the scores were made with."""
     kind = measure if isinstance(measure, Measure) else parse_measure(str(measure))
     rel = float(scores.conventions.get("rel", 1))
     return kind if rel == 1 else kind.with_defaults(rel=rel)
 
 
-def measured(measure: Measure, judged: JudgedRun) -> Floats:
+def compute_measure(measure: Measure, judged: JudgedRun) -> Floats:
     """The values of a measure, over all orders of tied documents if the join says so."""
     if judged.joining.ties != "expected":
         return measure.values(judged)
@@ -228,7 +213,7 @@ def measured(measure: Measure, judged: JudgedRun) -> Floats:
     return values
 
 
-def of_hits(run: RunScores, compute: Callable[[JudgedRun], Floats]) -> Floats:
+def compute_from_hits(run: RunScores, compute: Callable[[JudgedRun], Floats]) -> Floats:
     """What follows from all hits of a run, its last axis being `run.judged.queries`.
 
     Scores of many files keep the first ranks only: then the run is read and joined once more.
@@ -242,7 +227,7 @@ def of_hits(run: RunScores, compute: Callable[[JudgedRun], Floats]) -> Floats:
     return compute(whole)[..., [at[query] for query in judged.queries]]
 
 
-def spread(scores: Scores, run: RunScores, values: Floats) -> Floats:
+def align_to_queries(scores: Scores, run: RunScores, values: Floats) -> Floats:
     """Values of the queries of a join among all queries of the scores, NaN for those that were skipped."""
     if run.judged.queries == scores.queries:
         return values
@@ -252,7 +237,7 @@ def spread(scores: Scores, run: RunScores, values: Floats) -> Floats:
     return whole
 
 
-def mean_of(scores: Scores, values: Floats) -> float:
+def compute_mean(scores: Scores, values: Floats) -> float:
     """The mean of the queries that were not skipped, as the scores average; NaN if there are none."""
     there = ~np.isnan(values)
     weights = None
@@ -261,14 +246,14 @@ def mean_of(scores: Scores, values: Floats) -> float:
     return average(values[there].tolist(), weights, scores.how)
 
 
-def means_of(scores: Scores, col: Column) -> Floats:
+def compute_means(scores: Scores, col: MeasureColumn) -> Floats:
     """The mean of each system."""
     if col.place is not None:
         return np.array([scores.mean(scores.labels[col.place], run.name) for run in scores.runs], dtype=np.float64)
-    return np.array([mean_of(scores, row) for row in col.values])
+    return np.array([compute_mean(scores, row) for row in col.values])
 
 
-def system_at(scores: Scores, name: str | None) -> int:
+def find_system(scores: Scores, name: str | None) -> int:
     """Which of the systems has a name; the first if none is given."""
     known = [run.name for run in scores.runs]
     if name is None:
@@ -278,7 +263,7 @@ def system_at(scores: Scores, name: str | None) -> int:
     return known.index(name)
 
 
-def query_at(scores: Scores, query: str) -> int:
+def find_query(scores: Scores, query: str) -> int:
     """Which of the queries has an id."""
     if query not in scores.queries:
         import difflib
@@ -289,13 +274,13 @@ def query_at(scores: Scores, query: str) -> int:
     return scores.queries.index(query)
 
 
-def by_mean(col: Column, means: Floats) -> list[int]:
+def rank_by_mean(col: MeasureColumn, means: Floats) -> list[int]:
     """Systems from the best to the worst; those without a mean last, equal ones in the order they came in."""
     worth = np.where(np.isnan(means), -np.inf, col.sign * means)
     return sorted(range(len(means)), key=lambda i: -worth[i])
 
 
-def gathered(n: int, most: int) -> list[slice]:
+def split_into_groups(n: int, most: int) -> list[slice]:
     """Places of n neighbours, as many together as it takes for at most so many groups.
 
     >>> gathered(5, 3)
@@ -305,7 +290,7 @@ def gathered(n: int, most: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def together(queries: Sequence[str]) -> str:
+def label_group(queries: Sequence[str]) -> str:
     """The name of one topic, or of several that are drawn as one.
 
     >>> together(["7"]), together(["7", "3", "12"])

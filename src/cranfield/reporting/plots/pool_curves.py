@@ -8,9 +8,19 @@ from typing import Literal
 from cranfield.base import pluralize
 from cranfield.pooling import BudgetCurve, BudgetCurves, Diagnosis, Fidelity
 from cranfield.reporting.plots.plot import Plot
-from cranfield.reporting.plots.plot_data import all_rounded, number, rounded, several
-from cranfield.reporting.plots.theme import BLUE, INK, ORANGE, colours
-from cranfield.reporting.plots.vega_parts import DIAGONAL, Row, line_layers, quantity, rows, told, unfolded, value
+from cranfield.reporting.plots.plot_data import join_systems, round_number, round_numbers
+from cranfield.reporting.plots.theme import BLUE, INK, ORANGE, assign_colours
+from cranfield.reporting.plots.vega_parts import (
+    DIAGONAL,
+    Row,
+    flatten,
+    inline_data,
+    line_layers,
+    name_tooltip,
+    quantitative,
+    value_tooltip,
+)
+from cranfield.tables import format_number
 
 SIZE = (440, 280)
 ENOUGH = 0.9  # a tau from which on rankings are commonly taken for the same (Voorhees, SIGIR 2000)
@@ -28,24 +38,24 @@ def budget_curves(diagnosis: Diagnosis, what: What = "tau", measure: str | None 
             "s": curve.strategy,
             "j": [point.judgments for point in curve.points],
             "d": [point.depth for point in curve.points],
-            "v": all_rounded([float("nan") if one is None else one for one in own]),
+            "v": round_numbers([float("nan") if one is None else one for one in own]),
         }
         for curve, own in zip(found.curves, values, strict=True)
     ]
     title_y = f"{TITLES[what]}, {label}"
     known = [one for own in values for one in own if one is not None]
     most = max((point.judgments for curve in found.curves for point in curve.points), default=1)
-    x = quantity("j", "Judgments", scale={"domain": [0, most], "nice": False}, axis={"format": ",d"})
-    y = quantity("v", title_y, scale={"domain": _reach(what, known), "nice": False})
+    x = quantitative("j", "Judgments", scale={"domain": [0, most], "nice": False}, axis={"format": ",d"})
+    y = quantitative("v", title_y, scale={"domain": _reach(what, known), "nice": False})
     tooltip = [
-        told("s", "Strategy"),
-        value("j", "Judgments", ",d"),
-        value("d", "As many as a pool of depth", "d"),
-        value("v", title_y),
+        name_tooltip("s", "Strategy"),
+        value_tooltip("j", "Judgments", ",d"),
+        value_tooltip("d", "As many as a pool of depth", "d"),
+        value_tooltip("v", title_y),
     ]
     mark = {"point": {"filled": True, "size": 24}}
     layers = line_layers(
-        data, unfolded("v", "j", "d"), (x, y), _ranked(found), colours(strategies), SIZE, tooltip, mark
+        data, flatten("v", "j", "d"), (x, y), _ranked(found), assign_colours(strategies), SIZE, tooltip, mark
     )
     if what != "rmse":
         layers.insert(0, _line_at(ENOUGH, y))
@@ -66,14 +76,14 @@ def _of(fidelity: Sequence[Fidelity], label: str) -> Fidelity:
 
 def _reach(what: What, known: Sequence[float]) -> list[float]:
     if what == "rmse":
-        return [0, rounded(1.1 * max([*known, 1e-6])) or 1]
+        return [0, round_number(1.1 * max([*known, 1e-6])) or 1]
     lowest = min(known, default=0.0)
     return [0.5 if lowest >= 0.5 else 0.0 if lowest >= 0 else -1.0, 1.0]
 
 
 def _line_at(level: float, y: Row) -> Row:
     return {
-        "data": rows([{"v": level}]),
+        "data": inline_data([{"v": level}]),
         "mark": {"type": "rule", **DIAGONAL},
         "encoding": {"y": {**y, "axis": {}}},
     }
@@ -86,7 +96,7 @@ def _ranked(found: BudgetCurves) -> list[str]:
 
 
 def _shown(value: float | None) -> str:
-    return "–" if value is None else number(value)
+    return "–" if value is None else format_number(value)
 
 
 def _budget_finding(found: BudgetCurves, what: What, label: str) -> str:
@@ -96,9 +106,9 @@ def _budget_finding(found: BudgetCurves, what: What, label: str) -> str:
         }
         best = min(half, key=lambda name: half[name])
         n = found.curves[0].points[len(found.curves[0].points) // 2].judgments
-        near = f"means of {label} nearest to those with all, ± {number(half[best])}"
+        near = f"means of {label} nearest to those with all, ± {format_number(half[best])}"
         return f"With {pluralize(n, 'judgment')} {best} has {near}"
-    first = {curve.strategy: enough_from(curve, what, label) for curve in found.curves}
+    first = {curve.strategy: find_sufficient_budget(curve, what, label) for curve in found.curves}
     reached = {name: n for name, n in first.items() if n is not None}
     if not reached:
         return f"No strategy ranks the runs as all judgments do ({TITLES[what]} of {label} below {ENOUGH} throughout)"
@@ -106,10 +116,10 @@ def _budget_finding(found: BudgetCurves, what: What, label: str) -> str:
     first_ones = [name for name, n in reached.items() if n == fewest]
     verb = "ranks" if len(first_ones) == 1 else "rank"
     since = pluralize(fewest, "judgment")
-    return f"{several(first_ones)} {verb} the runs much as all judgments do from {since} on ({label})"
+    return f"{join_systems(first_ones)} {verb} the runs much as all judgments do from {since} on ({label})"
 
 
-def enough_from(curve: BudgetCurve, what: What, label: str) -> int | None:
+def find_sufficient_budget(curve: BudgetCurve, what: What, label: str) -> int | None:
     """From how many judgments on a curve stays at or above what is enough."""
     first = None
     for point in curve.points:
@@ -135,16 +145,18 @@ def relevant_found(diagnosis: Diagnosis) -> Plot:
     ]
     strategies = [curve.strategy for curve in found.curves]
     most = max((one.judgments for curve in found.curves for one in curve.found), default=1)
-    x = quantity("j", "Judgments", scale={"domain": [0, most], "nice": False}, axis={"format": ",d"})
+    x = quantitative("j", "Judgments", scale={"domain": [0, most], "nice": False}, axis={"format": ",d"})
     top = max(found.relevant_in_pool, 1)
-    y = quantity("v", "Relevant documents found", scale={"domain": [0, top], "nice": False}, axis={"format": ",d"})
+    y = quantitative("v", "Relevant documents found", scale={"domain": [0, top], "nice": False}, axis={"format": ",d"})
     tooltip = [
-        told("s", "Strategy"),
-        value("j", "Judgments", ",d"),
-        value("t", "Of each topic, up to", ",d"),
-        value("v", "Relevant found", ",d"),
+        name_tooltip("s", "Strategy"),
+        value_tooltip("j", "Judgments", ",d"),
+        value_tooltip("t", "Of each topic, up to", ",d"),
+        value_tooltip("v", "Relevant found", ",d"),
     ]
-    layers = line_layers(data, unfolded("v", "j", "t"), (x, y), _ranked(found), colours(strategies), SIZE, tooltip)
+    layers = line_layers(
+        data, flatten("v", "j", "t"), (x, y), _ranked(found), assign_colours(strategies), SIZE, tooltip
+    )
     view = {"width": SIZE[0], "height": SIZE[1], "layer": layers}
     title = _found_finding(found, most)
     outside = found.relevant - found.relevant_in_pool
@@ -173,13 +185,21 @@ def new_relevant(diagnosis: Diagnosis) -> Plot:
     """How many relevant documents come up at each depth of the pool, and how that would go on."""
     new = diagnosis.new_relevant
     depth, law = len(new.by_depth), new.law
-    x = quantity("d", "Depth of the pool", scale={"domain": [0, new.to + 0.5], "nice": False}, axis={"tickMinStep": 1})
+    x = quantitative(
+        "d", "Depth of the pool", scale={"domain": [0, new.to + 0.5], "nice": False}, axis={"tickMinStep": 1}
+    )
     high = max([1e-6, float(new.by_depth.max(initial=0)), 0.0 if law is None else law.at(1)])
-    y = quantity("n", "New relevant documents a topic", scale={"domain": [0, rounded(1.08 * high)], "nice": False})
+    y = quantitative(
+        "n", "New relevant documents a topic", scale={"domain": [0, round_number(1.08 * high)], "nice": False}
+    )
     points = {
-        "data": rows({"d": d, "n": rounded(float(n))} for d, n in enumerate(new.by_depth, 1)),
+        "data": inline_data({"d": d, "n": round_number(float(n))} for d, n in enumerate(new.by_depth, 1)),
         "mark": {"type": "point", "filled": True, "size": 45, "color": INK, "opacity": 1},
-        "encoding": {"x": x, "y": y, "tooltip": [value("d", "Depth", "d"), value("n", "New relevant a topic", ".3f")]},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "tooltip": [value_tooltip("d", "Depth", "d"), value_tooltip("n", "New relevant a topic", ".3f")],
+        },
     }
     layers: list[Row] = [points]
     if law is not None and law.falls:
@@ -188,7 +208,7 @@ def new_relevant(diagnosis: Diagnosis) -> Plot:
     title = _new_finding(diagnosis)
     subtitle = "Relevant documents that no run has higher up, mean over topics."
     if law is not None and law.falls:
-        form = f"n = {law.scale:.3g} · d^{number(law.exponent, 2)} − 1"
+        form = f"n = {law.scale:.3g} · d^{format_number(law.exponent, 2)} − 1"
         subtitle += f" The line is {form} (Zobel), dashed where it is a guess."
     alt = f"New relevant documents by depth of the pool. {title}."
     return Plot.of(view, title, subtitle, alt)
@@ -202,7 +222,7 @@ def _fitted(to: int, depth: int, at: Callable[[float], float], axes: tuple[Row, 
         ([d for d in steps if d <= depth] + [depth], BLUE, [1, 0]),
         ([depth] + [d for d in steps if d > depth], ORANGE, [5, 3]),
     ):
-        data = rows({"d": rounded(d), "n": rounded(at(d))} for d in kept)
+        data = inline_data({"d": round_number(d), "n": round_number(at(d))} for d in kept)
         mark = {"type": "line", "color": colour, "strokeDash": dash}
         layers.append({"data": data, "mark": mark, "encoding": {"x": x, "y": y}})
     return layers
@@ -219,4 +239,4 @@ def _new_finding(diagnosis: Diagnosis) -> str:
         return "The pool has no relevant document"
     last = float(new.by_depth[-1])
     ahead = f"{new.beyond:,.0f} more in all" if new.beyond >= 0.5 else "hardly any more"
-    return f"Depth {depth:,} brings {number(last, 2)} new relevant documents a topic, depth {new.to:,} {ahead}"
+    return f"Depth {depth:,} brings {format_number(last, 2)} new relevant documents a topic, depth {new.to:,} {ahead}"

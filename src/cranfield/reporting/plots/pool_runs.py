@@ -10,9 +10,10 @@ import numpy as np
 from cranfield.base import pluralize
 from cranfield.pooling import Contribution, Diagnosis
 from cranfield.reporting.plots.plot import Plot
-from cranfield.reporting.plots.plot_data import distinct, names, number, rounded, shown, signed
+from cranfield.reporting.plots.plot_data import format_label, label_systems, make_distinct, round_number
 from cranfield.reporting.plots.theme import BLUE, GRADES, GRID, GROUND, INK, LINE, ORANGE, QUIET, RAMP
-from cranfield.reporting.plots.vega_parts import Row, name, quantity, rows, told, value
+from cranfield.reporting.plots.vega_parts import Row, inline_data, name_tooltip, nominal, quantitative, value_tooltip
+from cranfield.tables import format_number, format_signed
 
 WIDTH = 460
 # what a document of the pool is, from what matters most
@@ -21,9 +22,9 @@ FILLS = (ORANGE, BLUE, GRID, GROUND)
 STROKES = (ORANGE, BLUE, LINE, QUIET)
 
 
-def drawn_names(diagnosis: Diagnosis) -> list[str]:
+def label_runs(diagnosis: Diagnosis) -> list[str]:
     """The runs as they can be drawn, told apart."""
-    return names(cast(Any, diagnosis.pooled))
+    return label_systems(cast(Any, diagnosis.pooled))
 
 
 def kind_channels(field: str, kinds: Sequence[str], fills: Sequence[str], strokes: Sequence[str]) -> Row:
@@ -31,16 +32,16 @@ def kind_channels(field: str, kinds: Sequence[str], fills: Sequence[str], stroke
     legend = {"orient": "top", "symbolType": "square", "symbolStrokeWidth": 1, "columns": 4, "labelLimit": 260}
     scale = {"domain": list(kinds), "range": list(fills)}
     return {
-        "fill": name(field, scale=scale, legend=legend),
+        "fill": nominal(field, scale=scale, legend=legend),
         # with the same legend, as Vega-Lite makes one of both
-        "stroke": name(field, scale={"domain": list(kinds), "range": list(strokes)}, legend=legend),
+        "stroke": nominal(field, scale={"domain": list(kinds), "range": list(strokes)}, legend=legend),
     }
 
 
 def contributions(diagnosis: Diagnosis, groups: bool = False) -> Plot:
     """What each run, or each group, brought into the pool: relevant, not relevant, not judged."""
     found = diagnosis.groups if groups else diagnosis.runs
-    labels = distinct([shown(one.name) for one in found]) if groups else drawn_names(diagnosis)
+    labels = make_distinct([format_label(one.name) for one in found]) if groups else label_runs(diagnosis)
     order = sorted(range(len(found)), key=lambda i: (-found[i].unique_relevant, -found[i].relevant))
     kinds = KINDS if any(one.pooled > one.judged for one in found) else KINDS[:-1]
     data = [
@@ -51,21 +52,21 @@ def contributions(diagnosis: Diagnosis, groups: bool = False) -> Plot:
     ]
     step = 20 if len(found) <= 40 else 13
     view = {
-        "data": rows(data),
+        "data": inline_data(data),
         "width": WIDTH,
         "height": {"step": step},
         "mark": {"type": "bar", "strokeWidth": 1},
         "encoding": {
-            "y": name("s", sort=None, axis=_axis(step), scale={"paddingInner": 0.25}),
-            "x": quantity("n", "Documents in the pool", stack="zero", axis={"tickMinStep": 1}),
-            "order": quantity("o", None),
+            "y": nominal("s", sort=None, axis=_axis(step), scale={"paddingInner": 0.25}),
+            "x": quantitative("n", "Documents in the pool", stack="zero", axis={"tickMinStep": 1}),
+            "order": quantitative("o", None),
             **kind_channels("k", kinds, FILLS[: len(kinds)], STROKES[: len(kinds)]),
             "tooltip": [
-                told("s", "Group" if groups else "Run"),
-                told("k", "Documents"),
-                value("n", "How many", ",d"),
-                value("u", "Only here", ",d"),
-                value("p", "Pooled", ",d"),
+                name_tooltip("s", "Group" if groups else "Run"),
+                name_tooltip("k", "Documents"),
+                value_tooltip("n", "How many", ",d"),
+                value_tooltip("u", "Only here", ",d"),
+                value_tooltip("p", "Pooled", ",d"),
             ],
         },
     }
@@ -99,27 +100,31 @@ def _contribution_finding(found: Sequence[Contribution], labels: Sequence[str], 
 
 def overlap(diagnosis: Diagnosis) -> Plot:
     """How alike the lists of any two runs are: the share of documents of either that both have."""
-    labels = drawn_names(diagnosis)
+    labels = label_runs(diagnosis)
     order = _near_each_other(diagnosis)
     matrix = diagnosis.overlap
-    data = [{"a": labels[i], "b": labels[j], "v": rounded(float(matrix[i, j]))} for i in order for j in order if i != j]
+    data = [
+        {"a": labels[i], "b": labels[j], "v": round_number(float(matrix[i, j]))} for i in order for j in order if i != j
+    ]
     ranked = [labels[i] for i in order]
     n = len(ranked)
     step = 30 if n <= 16 else 18 if n <= 30 else 9
     bare = {"ticks": False, "domain": False, "labelPadding": 5, "labelFontSize": 12 if n <= 30 else 9}
     place = {
-        "x": name("b", axis=bare | {"labelAngle": -90, "labelLimit": 140}, scale={"domain": ranked}),
-        "y": name("a", axis=bare, scale={"domain": ranked}),
-        "tooltip": [told("a", "Run"), told("b", "and"), value("v", "Overlap", ".3f")],
+        "x": nominal("b", axis=bare | {"labelAngle": -90, "labelLimit": 140}, scale={"domain": ranked}),
+        "y": nominal("a", axis=bare, scale={"domain": ranked}),
+        "tooltip": [name_tooltip("a", "Run"), name_tooltip("b", "and"), value_tooltip("v", "Overlap", ".3f")],
     }
-    shade = quantity("v", "Overlap", scale={"domain": [0, 1], "range": list(GRADES)}, legend={"gradientThickness": 12})
+    shade = quantitative(
+        "v", "Overlap", scale={"domain": [0, 1], "range": list(GRADES)}, legend={"gradientThickness": 12}
+    )
     layers: list[Row] = [{"name": RAMP, "mark": "rect", "encoding": place | {"color": shade}}]
     if n <= 16:
         ink = {"condition": {"test": "datum.v > 0.5", "value": "#fefefe"}, "value": "#1d1f22"}
         text = {"type": "text", "fontSize": 11}
         figures = {"text": {"field": "v", "type": "quantitative", "format": ".2f"}, "color": ink}
         layers.append({"name": f"{RAMP}_figures", "mark": text, "encoding": place | figures})
-    view = {"data": rows(data), "width": {"step": step}, "height": {"step": step}, "layer": layers}
+    view = {"data": inline_data(data), "width": {"step": step}, "height": {"step": step}, "layer": layers}
     title = _overlap_finding(diagnosis, labels)
     depth = diagnosis.pooled.depth
     subtitle = f"Share of the first {depth:,} documents of either run that both have (Jaccard), mean over topics."
@@ -153,37 +158,37 @@ def _overlap_finding(diagnosis: Diagnosis, labels: Sequence[str]) -> str:
     return f"{alike}, {labels[least[1]]} and {labels[least[2]]} {least[0]:.0%}"
 
 
-def left_out(diagnosis: Diagnosis, measure: str | None = None) -> Plot:
+def leave_out(diagnosis: Diagnosis, measure: str | None = None) -> Plot:
     """The mean of each run with all judgments, and without those that it alone brought in."""
     label = measure or diagnosis.measures[0]
     sides = diagnosis.reusability.groups or diagnosis.reusability.runs
     by_group = bool(diagnosis.reusability.groups)
-    labels = dict(zip(diagnosis.pooled.names, drawn_names(diagnosis), strict=True))
+    labels = dict(zip(diagnosis.pooled.names, label_runs(diagnosis), strict=True))
     changes = [change for side in sides for change in side.effect(label).changes]
     changes.sort(key=lambda change: (change.rank_before, change.run))
     data = [
         {
             "s": labels[change.run],
-            "b": rounded(change.before),
-            "a": rounded(change.after),
-            "d": rounded(change.delta),
-            "t": signed(change.delta, 4),
+            "b": round_number(change.before),
+            "a": round_number(change.after),
+            "d": round_number(change.delta),
+            "t": format_signed(change.delta, 4),
             "r": f"{change.rank_before} → {change.rank_after}",
         }
         for change in changes
     ]
     high = max([1e-9, *(max(change.before, change.after) for change in changes)])
-    scale = {"domain": [0, 1] if high <= 1 else [0, rounded(high)], "nice": False}
+    scale = {"domain": [0, 1] if high <= 1 else [0, round_number(high)], "nice": False}
     step = 20 if len(data) <= 40 else 13
-    y = name("s", sort=None, axis=_axis(step))
+    y = nominal("s", sort=None, axis=_axis(step))
     tooltip = [
-        told("s", "Run"),
-        value("b", "All judgments"),
-        value("a", "Left out"),
-        value("d", "Change", "+.4f"),
-        told("r", "Rank"),
+        name_tooltip("s", "Run"),
+        value_tooltip("b", "All judgments"),
+        value_tooltip("a", "Left out"),
+        value_tooltip("d", "Change", "+.4f"),
+        name_tooltip("r", "Rank"),
     ]
-    before, after = quantity("b", f"Mean {label}", scale=scale), quantity("a", f"Mean {label}", scale=scale)
+    before, after = quantitative("b", f"Mean {label}", scale=scale), quantitative("a", f"Mean {label}", scale=scale)
     hollow = {"type": "point", "filled": False, "size": 60, "color": INK, "fill": GROUND, "opacity": 1}
     figure = {"type": "text", "align": "left", "dx": 6, "color": QUIET, "fontSize": 11}
     layers: list[Row] = [
@@ -196,16 +201,16 @@ def left_out(diagnosis: Diagnosis, measure: str | None = None) -> Plot:
             "encoding": {"x": before, "y": y, "tooltip": tooltip},
         },
         {"mark": hollow, "encoding": {"x": after, "y": y, "tooltip": tooltip}},
-        {"mark": figure, "encoding": {"x": {"value": WIDTH}, "y": y, "text": name("t")}},
+        {"mark": figure, "encoding": {"x": {"value": WIDTH}, "y": y, "text": nominal("t")}},
     ]
-    view = {"data": rows(data), "width": WIDTH, "height": {"step": step}, "layer": layers}
+    view = {"data": inline_data(data), "width": WIDTH, "height": {"step": step}, "layer": layers}
     standing = next(
         one
         for one in (diagnosis.reusability.of_groups if by_group else diagnosis.reusability.of_runs)
         if one.measure == label
     )
     worst = standing.worst
-    title = f"{labels[worst.run]} would lose most had it not been pooled, {number(abs(worst.delta), 4)} {label}"
+    title = f"{labels[worst.run]} would lose most had it not been pooled, {format_number(abs(worst.delta), 4)} {label}"
     if not worst.delta:
         title = f"No run would lose any {label} had it not been pooled"
     whose = "its group alone" if by_group else "it alone"

@@ -7,10 +7,10 @@ from typing import Any, cast
 from cranfield.base import pluralize
 from cranfield.pooling import Diagnosis, TopicPool
 from cranfield.reporting.plots.plot import Plot
-from cranfield.reporting.plots.plot_data import LABELLED, gathered, rounded, together, topics
+from cranfield.reporting.plots.plot_data import LABELLED, label_group, label_topics, round_number, split_into_groups
 from cranfield.reporting.plots.pool_runs import kind_channels
 from cranfield.reporting.plots.theme import BLUE, GRADES, GRID, GROUND, LINE, QUIET, RAMP
-from cranfield.reporting.plots.vega_parts import Row, name, quantity, rows, told, value
+from cranfield.reporting.plots.vega_parts import Row, inline_data, name_tooltip, nominal, quantitative, value_tooltip
 
 KINDS = ("relevant", "not relevant", "pooled, not judged")
 FILLS, STROKES = (BLUE, GRID, GROUND), (BLUE, LINE, QUIET)
@@ -19,43 +19,43 @@ COLUMNS = 200  # of more topics, neighbours are put together
 
 def pool_topics(diagnosis: Diagnosis) -> Plot:
     """The judged documents of each topic, relevant or not, and those of the pool that are not judged."""
-    queries = topics(cast(Any, diagnosis.pooled))
+    queries = label_topics(cast(Any, diagnosis.pooled))
     order = sorted(range(len(queries)), key=lambda i: (-diagnosis.topics[i].share, -diagnosis.topics[i].relevant, i))
-    groups = gathered(len(order), COLUMNS)
+    groups = split_into_groups(len(order), COLUMNS)
     kinds = KINDS if any(topic.pooled_unjudged for topic in diagnosis.topics) else KINDS[:-1]
     data: list[Row] = []
     for group in groups:
         members = order[group]
-        label = together([queries[i] for i in members])
+        label = label_group([queries[i] for i in members])
         for k, kind in enumerate(KINDS):
             n = sum(_parts(diagnosis.topics[i])[k] for i in members) / len(members)
             share = sum(diagnosis.topics[i].share for i in members) / len(members)
             # a topic without any document keeps its place
             if n or k == 0:
-                data.append({"q": label, "k": kind, "o": k, "n": rounded(n), "r": rounded(share)})
+                data.append({"q": label, "k": kind, "o": k, "n": round_number(n), "r": round_number(share)})
     labelled = len(groups) <= LABELLED
     axis = {"ticks": False, "domain": False, "labels": labelled, "labelAngle": -90, "labelLimit": 90}
     view: Row = {
-        "data": rows(data),
+        "data": inline_data(data),
         "width": max(200, 13 * len(groups)) if labelled else 640,
         "height": 220,
         "mark": {"type": "bar", "strokeWidth": 1 if labelled else 0.3},
         "encoding": {
-            "x": name(
+            "x": nominal(
                 "q",
                 "Topics, largest share of relevant documents first",
                 sort=None,
                 axis=axis,
                 scale={"paddingInner": 0.2},
             ),
-            "y": quantity("n", "Documents", stack="zero"),
-            "order": quantity("o", None),
+            "y": quantitative("n", "Documents", stack="zero"),
+            "order": quantitative("o", None),
             **kind_channels("k", kinds, FILLS[: len(kinds)], STROKES[: len(kinds)]),
             "tooltip": [
-                told("q", "Topic"),
-                told("k", "Documents"),
-                value("n", "How many", ",.4~g"),
-                value("r", "Share relevant of the judged", ".1%"),
+                name_tooltip("q", "Topic"),
+                name_tooltip("k", "Documents"),
+                value_tooltip("n", "How many", ",.4~g"),
+                value_tooltip("r", "Share relevant of the judged", ".1%"),
             ],
         },
     }
@@ -87,20 +87,20 @@ def grade_distribution(diagnosis: Diagnosis) -> Plot:
     known = list(counts)
     scale = {"domain": [min(known), max(known[-1], known[0] + 1)], "range": list(GRADES)}
     place: Row = {
-        "y": name("g", "Grade", sort=None, axis={"ticks": False, "domain": False}),
-        "x": quantity("n", "Judgments"),
+        "y": nominal("g", "Grade", sort=None, axis={"ticks": False, "domain": False}),
+        "x": quantitative("n", "Judgments"),
     }
-    tooltip = [told("g", "Grade"), value("n", "Judgments", ",d"), value("p", "Share", ".1%")]
+    tooltip = [name_tooltip("g", "Grade"), value_tooltip("n", "Judgments", ",d"), value_tooltip("p", "Share", ".1%")]
     bars = {
         "name": RAMP,
         "mark": {"type": "bar", "stroke": LINE, "strokeWidth": 0.5},
-        "encoding": place | {"fill": quantity("v", None, scale=scale, legend=None), "tooltip": tooltip},
+        "encoding": place | {"fill": quantitative("v", None, scale=scale, legend=None), "tooltip": tooltip},
     }
     texts = {
         "mark": {"type": "text", "align": "left", "dx": 6, "color": QUIET},
         "encoding": place | {"text": {"field": "n", "type": "quantitative", "format": ",d"}},
     }
-    view = {"data": rows(data), "width": 340, "height": {"step": 24}, "layer": [bars, texts]}
+    view = {"data": inline_data(data), "width": 340, "height": {"step": 24}, "layer": [bars, texts]}
     rel, found = diagnosis.pooled.rel, diagnosis.relevant
     share = f"{found / total:.0%}" if total else "none"
     title = f"{share} of {pluralize(total, 'judgment')} are of grade {rel:g} or higher"

@@ -156,12 +156,12 @@ class Palette(Record):
         return {"field": "s", "type": "nominal", "title": None, "scale": scale}
 
 
-def colours(systems: Iterable[str]) -> Palette:
+def assign_colours(systems: Iterable[str]) -> Palette:
     """A palette for these systems, in this order."""
     return Palette(tuple(systems))
 
 
-def legend_for(systems: Sequence[str], width: int, lines: bool = True) -> dict[str, Any]:
+def make_legend(systems: Sequence[str], width: int, lines: bool = True) -> dict[str, Any]:
     """A legend beside the picture, or in columns below it if it is long."""
     sample: dict[str, Any] = (
         {"symbolType": "stroke", "symbolSize": 400} if lines else {"symbolOpacity": 1, "offset": 48}
@@ -172,7 +172,7 @@ def legend_for(systems: Sequence[str], width: int, lines: bool = True) -> dict[s
     return {"orient": "bottom", "columns": max(1, (width + 120) // widest), "columnPadding": 12} | sample
 
 
-def wrapped(text: str, width: int, size: int = 12) -> list[str]:
+def wrap_title(text: str, width: int, size: int = 12) -> list[str]:
     """A text in lines that fit above a picture.
 
     >>> wrapped("lm is better than bm25 on 12 of 20 topics", 160)

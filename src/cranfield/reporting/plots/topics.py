@@ -17,35 +17,35 @@ from cranfield.reporting.plots.plot import Plot
 from cranfield.reporting.plots.plot_data import (
     LABELLED,
     MARKS,
-    Column,
-    all_rounded,
-    by_mean,
-    gathered,
-    leaders,
-    mean_of,
-    means_of,
-    names,
-    number,
+    MeasureColumn,
+    compute_mean,
+    compute_means,
+    find_leaders,
+    join_systems,
+    label_group,
+    label_systems,
+    label_topics,
     query_column,
-    rounded,
-    several,
-    together,
-    topics,
+    rank_by_mean,
+    round_number,
+    round_numbers,
+    split_into_groups,
 )
-from cranfield.reporting.plots.theme import GRADES, GROUND, INK, QUIET, RAMP, WIDTH, Palette, colours
+from cranfield.reporting.plots.theme import GRADES, GROUND, INK, QUIET, RAMP, WIDTH, Palette, assign_colours
 from cranfield.reporting.plots.vega_parts import (
     Channel,
     Row,
-    faint,
-    name,
-    names_literal,
-    numbers_literal,
-    quantity,
-    rows,
-    told,
-    unfolded,
-    value,
+    faint_mark,
+    flatten,
+    inline_data,
+    name_array,
+    name_tooltip,
+    nominal,
+    number_array,
+    quantitative,
+    value_tooltip,
 )
+from cranfield.tables import format_number
 
 COLUMNS = 200  # of a heat map; of more topics, neighbours are put together
 STRIP = 500  # topics with a dot each beside a box
@@ -57,16 +57,16 @@ STRIP = 500  # topics with a dot each beside a box
 def heatmap(scores: Scores, measure: str | Measure | None = None, palette: Palette | None = None) -> Plot:
     """Every topic of every system by shade: systems from the best down, topics from the easiest to the hardest."""
     col = query_column(scores, measure)
-    systems, queries = names(scores), topics(scores)
+    systems, queries = label_systems(scores), label_topics(scores)
     difficulty = _means_over_systems(col.values)
     if np.isnan(difficulty).all():
         raise EvaluationError("no query was evaluated: there is nothing to draw.")
-    order = by_mean(col, means_of(scores, col))
-    easiest_first = by_mean(col, difficulty)
-    groups = gathered(len(queries), min(COLUMNS, max(20, 3 * MARKS // len(systems))))
-    labels = [together([queries[j] for j in easiest_first[group]]) for group in groups]
+    order = rank_by_mean(col, compute_means(scores, col))
+    easiest_first = rank_by_mean(col, difficulty)
+    groups = split_into_groups(len(queries), min(COLUMNS, max(20, 3 * MARKS // len(systems))))
+    labels = [label_group([queries[j] for j in easiest_first[group]]) for group in groups]
     data = [
-        {"s": systems[i], "v": all_rounded(_mean(col.values[i][easiest_first[group]]) for group in groups)}
+        {"s": systems[i], "v": round_numbers(_mean(col.values[i][easiest_first[group]]) for group in groups)}
         for i in order
     ]
     view, width = _heat_view(col, data, labels)
@@ -76,12 +76,12 @@ def heatmap(scores: Scores, measure: str | Measure | None = None, palette: Palet
     parts += [f"up to {groups[0].stop} topics together"] if len(groups) < len(queries) else []
     parts += ["– where a run lacks the topic"] if np.isnan(col.values).any() else []
     best, easiest = systems[order[0]], easiest_first[0]
-    more = f"The easiest topic is {queries[easiest]} (mean {number(float(difficulty[easiest]))})"
+    more = f"The easiest topic is {queries[easiest]} (mean {format_number(float(difficulty[easiest]))})"
     alt = f"Heat map of {col.label} of {many} on {n}. {title}. {more}; the best system is {best}."
     return Plot.of(view, title, "; ".join(parts) + ".", alt, max(WIDTH, width))
 
 
-def _heat_view(col: Column, data: Sequence[Row], labels: Sequence[str]) -> tuple[Row, int]:
+def _heat_view(col: MeasureColumn, data: Sequence[Row], labels: Sequence[str]) -> tuple[Row, int]:
     n, m = len(labels), len(data)
     step = 16 if m <= 30 else 11
     labelled = n <= LABELLED
@@ -89,20 +89,20 @@ def _heat_view(col: Column, data: Sequence[Row], labels: Sequence[str]) -> tuple
     bare = {"ticks": False, "domain": False}
     topic_axis = bare | {"labels": labelled, "labelAngle": -90, "labelLimit": 90, "labelFontSize": 11}
     place: Row = {
-        "x": name("q", "Topics, easiest first", sort=None, axis=topic_axis),
-        "y": name("s", sort=None, axis=bare | {"labelFontSize": 12 if step > 11 else 10}),
-        "tooltip": [told("q", "Topic"), told("s", "System"), value("v", col.label)],
+        "x": nominal("q", "Topics, easiest first", sort=None, axis=topic_axis),
+        "y": nominal("s", sort=None, axis=bare | {"labelFontSize": 12 if step > 11 else 10}),
+        "tooltip": [name_tooltip("q", "Topic"), name_tooltip("s", "System"), value_tooltip("v", col.label)],
     }
     legend = {"gradientLength": max(80, min(160, step * m)), "gradientThickness": 12}
-    shade = quantity("v", col.label, scale={"domain": col.reach, "range": list(GRADES)}, legend=legend)
+    shade = quantitative("v", col.label, scale={"domain": col.reach, "range": list(GRADES)}, legend=legend)
     cells = {"name": RAMP, "mark": "rect", "encoding": place | {"color": shade}}
     layers: list[Row] = [{"transform": [{"filter": "isValid(datum.v)"}], **cells}]
     if any(v is None for row in data for v in row["v"]):
         blank = {"type": "text", "text": "–", "color": QUIET, "fontSize": 10}
         layers.append({"transform": [{"filter": "!isValid(datum.v)"}], "mark": blank, "encoding": place})
-    transform = unfolded("v", q=names_literal(labels))
+    transform = flatten("v", q=name_array(labels))
     return {
-        "data": rows(data),
+        "data": inline_data(data),
         "transform": transform,
         "width": width,
         "height": {"step": step},
@@ -110,14 +110,14 @@ def _heat_view(col: Column, data: Sequence[Row], labels: Sequence[str]) -> tuple
     }, width
 
 
-def _heat_finding(col: Column, queries: Sequence[str], difficulty: Floats) -> str:
+def _heat_finding(col: MeasureColumn, queries: Sequence[str], difficulty: Floats) -> str:
     """Which topic is the hardest, and which one systems differ on most."""
     known = [j for j in range(len(queries)) if not math.isnan(difficulty[j])]
     hardest = min(known, key=lambda j: col.sign * difficulty[j])
-    mean = f"mean {col.label} {number(float(difficulty[hardest]))}"
+    mean = f"mean {col.label} {format_number(float(difficulty[hardest]))}"
     ranges = {j: (float(np.nanmin(col.values[:, j])), float(np.nanmax(col.values[:, j]))) for j in known}
     divided = max(known, key=lambda j: ranges[j][1] - ranges[j][0])
-    low, high = (number(end, 2) for end in ranges[divided])
+    low, high = (format_number(end, 2) for end in ranges[divided])
     if len(queries) == 1:
         return f"Topic {queries[0]}: {mean}, {low} to {high}"
     alike = sum(abs(difficulty[j] - difficulty[hardest]) < 1e-12 for j in known)
@@ -148,9 +148,9 @@ def _mean(values: Floats) -> float:
 def boxes(scores: Scores, measure: str | Measure | None = None, palette: Palette | None = None) -> Plot:
     """How the values of topics spread: a box with median and quartiles for each system, and a dot for each topic."""
     col = query_column(scores, measure)
-    systems, queries = names(scores), topics(scores)
+    systems, queries = label_systems(scores), label_topics(scores)
     found = {
-        system: _summary(values[~np.isnan(values)], mean_of(scores, values))
+        system: _summary(values[~np.isnan(values)], compute_mean(scores, values))
         for system, values in zip(systems, col.values, strict=True)
         if not np.isnan(values).all()
     }
@@ -158,24 +158,25 @@ def boxes(scores: Scores, measure: str | Measure | None = None, palette: Palette
         raise EvaluationError("no query was evaluated: there is nothing to draw.")
     ranked = sorted(found, key=lambda system: (-col.sign * found[system]["m"], -col.sign * found[system]["mean"]))
     has_dots = len(queries) <= STRIP and col.values.size <= MARKS
-    dots = {s: all_rounded(col.values[systems.index(s)]) for s in ranked} if has_dots else {}
-    view = _box_view(col, {s: found[s] for s in ranked}, dots, queries, palette or colours(systems))
+    dots = {s: round_numbers(col.values[systems.index(s)]) for s in ranked} if has_dots else {}
+    view = _box_view(col, {s: found[s] for s in ranked}, dots, queries, palette or assign_colours(systems))
     title = _spread_finding(col, {system: found[system] for system in ranked}, len(queries))
     n = pluralize(len(queries), "topic")
     reach = "lines reach to the last value within 1.5 box lengths"
     subtitle = f"{n}. Box: quartiles and median; diamond: mean; {reach}{'; dots: topics' if has_dots else ''}."
-    medians = ", ".join(f"{system} {number(found[system]['m'])}" for system in ranked[:6])
+    medians = ", ".join(f"{system} {format_number(found[system]['m'])}" for system in ranked[:6])
     alt = f"Spread of {col.label} over {n} for {pluralize(len(ranked), 'system')}. {title}. Medians: {medians}."
     return Plot.of(view, title, subtitle, alt, 600)
 
 
-def _spread_finding(col: Column, found: dict[str, dict[str, float]], n: int) -> str:
-    best = leaders({system: col.sign * summary["m"] for system, summary in found.items()})
+def _spread_finding(col: MeasureColumn, found: dict[str, dict[str, float]], n: int) -> str:
+    best = find_leaders({system: col.sign * summary["m"] for system, summary in found.items()})
     first = found[best[0]]
-    what = f"the {'highest' if col.sign > 0 else 'lowest'} median {col.label}, {number(first['m'])}"
+    what = f"the {'highest' if col.sign > 0 else 'lowest'} median {col.label}, {format_number(first['m'])}"
     if len(best) > 1 or n < 4:
-        return f"{several(best)} {'has' if len(best) == 1 else 'have'} {what}"
-    return f"{best[0]} has {what}; half of its topics lie between {number(first['q1'], 2)} and {number(first['q3'], 2)}"
+        return f"{join_systems(best)} {'has' if len(best) == 1 else 'have'} {what}"
+    low, high = format_number(first["q1"], 2), format_number(first["q3"], 2)
+    return f"{best[0]} has {what}; half of its topics lie between {low} and {high}"
 
 
 def _summary(values: Floats, mean: float) -> dict[str, float]:
@@ -190,7 +191,7 @@ def _summary(values: Floats, mean: float) -> dict[str, float]:
 
 
 def _box_view(
-    col: Column,
+    col: MeasureColumn,
     found: dict[str, dict[str, float]],
     dots: dict[str, list[float | None]],
     queries: Sequence[str],
@@ -199,11 +200,13 @@ def _box_view(
     ranked = list(found)
     step = 34 if len(ranked) <= 12 else 22 if len(ranked) <= 30 else 16
     axis = {"ticks": False, "domain": False}
-    x = quantity("v", col.label, scale=col.scale)
-    y = name("s", axis=axis, scale={"domain": ranked, "paddingInner": 0.3})
+    x = quantitative("v", col.label, scale=col.scale)
+    y = nominal("s", axis=axis, scale={"domain": ranked, "paddingInner": 0.3})
     colour = palette.colour(ranked) | {"legend": None}
     layers = [_dots(dots, queries, (x, y), colour, step)] if dots else []
-    data = rows({"s": s, **{key: rounded(number) for key, number in row.items()}} for s, row in found.items())
+    data = inline_data(
+        {"s": s, **{key: round_number(number) for key, number in row.items()}} for s, row in found.items()
+    )
     box = {"data": data, "layer": _box_layers(x, y, colour, round(step * 0.42), 0.0 if dots else 0.15)}
     return {"width": 480, "height": {"step": step}, "layer": [*layers, box]}
 
@@ -218,7 +221,7 @@ def _box_layers(x: Channel, y: Channel, colour: Channel, thickness: int, fill: f
         "low": "Lowest",
         "high": "Highest",
     }
-    tooltip = [told("s", "System"), *(value(field, title) for field, title in titles.items())]
+    tooltip = [name_tooltip("s", "System"), *(value_tooltip(field, title) for field, title in titles.items())]
 
     def layer(mark: dict[str, Any], start: str, end: str | None = None, **more: Any) -> Row:
         span = {"x": {**x, "field": start}, "y": y} | ({"x2": {"field": end}} if end else {})
@@ -248,18 +251,18 @@ def _dots(
     x, y = axes
     # multiples of the golden ratio spread evenly without any luck
     places = [(j * 0.6180339887498949) % 1 for j in range(len(queries))]
-    transform = unfolded("v", q=names_literal(queries), j=numbers_literal(places))
+    transform = flatten("v", q=name_array(queries), j=number_array(places))
     few = len(queries) <= 100
     encoding = {
         "x": x,
         "y": y,
-        "yOffset": quantity("j", None, scale={"domain": [-0.25, 1.25]}),
+        "yOffset": quantitative("j", None, scale={"domain": [-0.25, 1.25]}),
         "color": colour,
-        "tooltip": [told("q", "Topic"), told("s", "System"), value("v", x["title"])],
+        "tooltip": [name_tooltip("q", "Topic"), name_tooltip("s", "System"), value_tooltip("v", x["title"])],
     }
     return {
-        "data": rows({"s": system, "v": values} for system, values in dots.items()),
+        "data": inline_data({"s": system, "v": values} for system, values in dots.items()),
         "transform": [*transform, {"filter": "isValid(datum.v)"}],
-        "mark": faint("circle", 0.35 if few else 0.2, size=22 if step > 16 and few else 10),
+        "mark": faint_mark("circle", 0.35 if few else 0.2, size=22 if step > 16 and few else 10),
         "encoding": encoding,
     }

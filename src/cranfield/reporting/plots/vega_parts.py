@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from cranfield.reporting.plots.plot_data import rounded
-from cranfield.reporting.plots.theme import DIRECT, LINE, Palette, legend_for
+from cranfield.reporting.plots.plot_data import round_number
+from cranfield.reporting.plots.theme import DIRECT, LINE, Palette, make_legend
 
 Row = dict[str, Any]
 Channel = dict[str, Any]
@@ -20,7 +20,7 @@ DIAGONAL = {"color": LINE, "strokeDash": [4, 3]}
 # Marks
 
 
-def faint(kind: str, opacity: float, **more: Any) -> Row:
+def faint_mark(kind: str, opacity: float, **more: Any) -> Row:
     """A mark that others shine through."""
     # the opacity of what is painted, not of the element: in PDF each of those would be a group of its own
     painted = "strokeOpacity" if kind in ("line", "rule") else "fillOpacity"
@@ -30,48 +30,48 @@ def faint(kind: str, opacity: float, **more: Any) -> Row:
 # Channels and data
 
 
-def quantity(field: str, title: str | None, **more: Any) -> Channel:
+def quantitative(field: str, title: str | None, **more: Any) -> Channel:
     """A channel with numbers."""
     return {"field": field, "type": "quantitative", "title": title, **more}
 
 
-def name(field: str, title: str | None = None, **more: Any) -> Channel:
+def nominal(field: str, title: str | None = None, **more: Any) -> Channel:
     """A channel with names."""
     return {"field": field, "type": "nominal", "title": title, **more}
 
 
-def value(field: str, title: str, form: str = ".4f") -> Channel:
+def value_tooltip(field: str, title: str, form: str = ".4f") -> Channel:
     """A number in a tooltip."""
     return {"field": field, "type": "quantitative", "title": title, "format": form}
 
 
-def told(field: str, title: str) -> Channel:
+def name_tooltip(field: str, title: str) -> Channel:
     """A name in a tooltip."""
     return {"field": field, "type": "nominal", "title": title}
 
 
-def rows(values: Iterable[Row]) -> Row:
+def inline_data(values: Iterable[Row]) -> Row:
     """Data given in the specification."""
     return {"values": list(values)}
 
 
-def unfolded(*fields: str, **constants: str) -> list[Row]:
+def flatten(*fields: str, **constants: str) -> list[Row]:
     """Rows that hold arrays, and arrays that are the same for all of them, turned into a row for each entry."""
     made: list[Row] = [{"calculate": text, "as": field} for field, text in constants.items()]
     return [*made, {"flatten": [*constants, *fields]}]
 
 
-def numbers_literal(values: Iterable[float]) -> str:
+def number_array(values: Iterable[float]) -> str:
     """Numbers as an array of a Vega expression."""
-    return json.dumps([rounded(float(one)) for one in values], separators=(",", ":"))
+    return json.dumps([round_number(float(one)) for one in values], separators=(",", ":"))
 
 
-def names_literal(texts: Iterable[str]) -> str:
+def name_array(texts: Iterable[str]) -> str:
     """Names as an array of a Vega expression."""
-    return f"[{','.join(quoted(text) for text in texts)}]"
+    return f"[{','.join(quote(text) for text in texts)}]"
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """A text in a Vega expression.
 
     >>> quoted("it's")
@@ -101,10 +101,10 @@ def line_layers(
     a legend can tell apart the best few are in colour and named, the others thin and grey, with names on hover.
     """
     x, y = axes
-    front = in_front(ranked)
+    front = choose_highlighted(ranked)
     by_name = {line["s"]: line for line in lines}
     coloured = {
-        "params": picking(front) if picks else [],
+        "params": legend_selection(front) if picks else [],
         "mark": {"type": "line", **(mark or {})},
         "encoding": {
             "x": x,
@@ -118,8 +118,8 @@ def line_layers(
     hover = {"mark": point, "encoding": {"x": x, "y": y, "tooltip": list(tooltip)}}
     layers = [_of([by_name[system] for system in front], transform, [coloured, hover])]
     if len(front) < len(ranked):
-        grey = {**faint("line", 0.5), **(mark or {}), "strokeWidth": 1, "color": LINE}
-        thin = {"mark": grey, "encoding": {"x": x, "y": y, "detail": name("s")}}
+        grey = {**faint_mark("line", 0.5), **(mark or {}), "strokeWidth": 1, "color": LINE}
+        thin = {"mark": grey, "encoding": {"x": x, "y": y, "detail": nominal("s")}}
         others = [by_name[system] for system in ranked if system not in front]
         layers.insert(0, _of(others, transform, [thin, hover]))
     if has_direct_labels(front):
@@ -130,17 +130,17 @@ def line_layers(
 
 def _of(data: Iterable[Row], transform: Sequence[Row], layers: Sequence[Row]) -> Row:
     """Layers of the same rows, which are unfolded once."""
-    return {"data": rows(data), "transform": list(transform), "layer": list(layers)}
+    return {"data": inline_data(data), "transform": list(transform), "layer": list(layers)}
 
 
-def in_front(ranked: Sequence[str]) -> list[str]:
+def choose_highlighted(ranked: Sequence[str]) -> list[str]:
     """The systems that are drawn in colour: all of them, or the best few of very many."""
     return list(ranked if len(ranked) <= LEGEND else ranked[:DIRECT])
 
 
-def front_note(ranked: Sequence[str]) -> str:
+def highlight_note(ranked: Sequence[str]) -> str:
     """What a reader must know where not all systems are in colour."""
-    front = len(in_front(ranked))
+    front = len(choose_highlighted(ranked))
     return "" if front == len(ranked) else f" The best {front} of {len(ranked)} systems are in colour."
 
 
@@ -149,9 +149,9 @@ def end_labels(ends: Mapping[str, float], colour: Channel, y: Channel, size: tup
     width, height = size
     low, high = y["scale"]["domain"]
     span = (high - low) or 1.0
-    placed = apart([(end - low) / span * height for end in ends.values()], LETTERS, LETTERS / 2, height)
-    data = rows(
-        {"s": system, "y": rounded(end), "l": rounded(low + at / height * span)}
+    placed = space_out([(end - low) / span * height for end in ends.values()], LETTERS, LETTERS / 2, height)
+    data = inline_data(
+        {"s": system, "y": round_number(end), "l": round_number(low + at / height * span)}
         for (system, end), at in zip(ends.items(), placed, strict=True)
     )
     strokes = {
@@ -161,14 +161,14 @@ def end_labels(ends: Mapping[str, float], colour: Channel, y: Channel, size: tup
         "y2": {"field": "l"},
         "color": colour,
     }
-    texts = {"x": {"value": width + GAP}, "y": {**y, "field": "l"}, "text": name("s")}
+    texts = {"x": {"value": width + GAP}, "y": {**y, "field": "l"}, "text": nominal("s")}
     return [
         {"data": data, "mark": {"type": "rule", "strokeWidth": 1.5}, "encoding": strokes},
         {"data": data, "mark": {"type": "text", "align": "left", "limit": 180}, "encoding": texts},
     ]
 
 
-def apart(places: Sequence[float], least: float, low: float, high: float) -> list[float]:
+def space_out(places: Sequence[float], least: float, low: float, high: float) -> list[float]:
     """Places moved as little as it takes to be at least so far from each other, between two ends if there is room.
 
     >>> apart([0.5, 0.5, 0.9], 0.1, 0, 1)
@@ -206,10 +206,10 @@ def has_direct_labels(systems: Sequence[Any]) -> bool:
 
 def legend_or_none(systems: Sequence[str], width: int, lines: bool = True) -> Row | None:
     """The legend, unless systems are named where they are."""
-    return None if has_direct_labels(systems) else legend_for(systems, width, lines)
+    return None if has_direct_labels(systems) else make_legend(systems, width, lines)
 
 
-def picking(systems: Sequence[str]) -> list[Row]:
+def legend_selection(systems: Sequence[str]) -> list[Row]:
     """Where there is a legend, a click on it brings out a system."""
     if has_direct_labels(systems):
         return []

@@ -8,12 +8,12 @@ from importlib.resources import files
 
 from cranfield.pooling import Diagnosis
 from cranfield.reporting.page import PAGE, POLICY, Report
-from cranfield.reporting.page.html import Html, escaped, joined, paragraphs, tag
+from cranfield.reporting.page.html import Html, escape, join_html, paragraphs, tag
 from cranfield.reporting.page.pictures import Picture
-from cranfield.reporting.page.provenance import now
-from cranfield.reporting.plots.plot import in_script, runtime
+from cranfield.reporting.page.provenance import format_now
+from cranfield.reporting.plots.plot import escape_script, load_vega
 from cranfield.reporting.plots.theme import CONFIG, DARK
-from cranfield.reporting.pool_page.findings import findings, heading
+from cranfield.reporting.pool_page.findings import list_findings, make_heading
 from cranfield.reporting.pool_page.sections import Drawn, sections
 
 __all__ = ["pool_page"]
@@ -30,28 +30,28 @@ def make_pool_page(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> Re
         tag("section", tag("h2", name, id=f"h-{place}"), content, id=place, aria_labelledby=f"h-{place}")
         for place, name, content in parts
     ]
-    title = heading(diagnosis)
+    title = make_heading(diagnosis)
     page = PAGE.format(
         policy=POLICY,
-        title=escaped(f"{title} · cranfield pool-report"),
+        title=escape(f"{title} · cranfield pool-report"),
         style=f"{style}\n{DARK}",
         links=tag("ul", *links),
-        heading=escaped(title),
-        made=escaped(f"cranfield pool-report, {now()}"),
+        heading=escape(title),
+        made=escape(f"cranfield pool-report, {format_now()}"),
         summary=paragraphs(_summary(diagnosis)),
-        sections=joined(body, "\n"),
+        sections=join_html(body, "\n"),
         data=_data(drawn.pictures),
-        runtime=runtime(),
+        runtime=load_vega(),
         script=script,
     )
     return Report(title, page)
 
 
 def _summary(diagnosis: Diagnosis) -> Iterator[Html]:
-    for finding in findings(diagnosis):
+    for finding in list_findings(diagnosis):
         # a figure and its sign are not parted at the end of a line
         text = finding.text.replace(" %", "\N{NO-BREAK SPACE}%")
-        yield joined([tag("b", finding.about), f": {text}"])
+        yield join_html([tag("b", finding.about), f": {text}"])
 
 
 def _data(pictures: list[Picture]) -> Html:
@@ -63,4 +63,4 @@ def _data(pictures: list[Picture]) -> Html:
         "explorer": {"topics": []},
     }
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return Html(in_script(text))
+    return Html(escape_script(text))

@@ -7,23 +7,23 @@ from typing import Any
 from cranfield.base import as_dict
 from cranfield.data import Origin
 from cranfield.pooling import Contribution, Diagnosis, LeaveOutEffect, LeaveOutResult, LeaveOutSummary, TopicPool
-from cranfield.reporting.pool_page.findings import findings
-from cranfield.tables import dumped, versions
+from cranfield.reporting.pool_page.findings import list_findings
+from cranfield.tables import dump_json, package_versions
 
 
-def pool_report_json(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> str:
+def pool_report_as_json(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> str:
     """The whole as JSON."""
-    return dumped(content(diagnosis, seed, command))
+    return dump_json(pool_report_as_dict(diagnosis, seed, command))
 
 
-def content(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> dict[str, Any]:
+def pool_report_as_dict(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> dict[str, Any]:
     pooled = diagnosis.pooled
     return {
         "depth": pooled.depth,
         "depth_is": pooled.depth_is,
         "rel": pooled.rel,
         "measures": list(diagnosis.measures),
-        "findings": {finding.about.lower(): finding.text for finding in findings(diagnosis)},
+        "findings": {finding.about.lower(): finding.text for finding in list_findings(diagnosis)},
         "pool": {
             "documents": diagnosis.pool_size,
             "judged": diagnosis.judged_size,
@@ -43,8 +43,8 @@ def content(diagnosis: Diagnosis, seed: int = 1, command: str = "") -> dict[str,
         "notes": list(diagnosis.notes),
         "seed": seed,
         "command": command or None,
-        "inputs": [origin.as_record() for origin in origins(diagnosis)],
-        "versions": versions("numpy", "scipy"),
+        "inputs": [origin.as_record() for origin in list_origins(diagnosis)],
+        "versions": package_versions("numpy", "scipy"),
     }
 
 
@@ -161,7 +161,7 @@ def _new_relevant(diagnosis: Diagnosis) -> dict[str, Any]:
     }
 
 
-def origins(diagnosis: Diagnosis) -> list[Origin]:
+def list_origins(diagnosis: Diagnosis) -> list[Origin]:
     """The files that were read: judgments, then runs."""
     found = (diagnosis.pooled.qrels.origin, *(run.origin for run in diagnosis.pooled.runs))
     return [origin for origin in found if origin is not None]

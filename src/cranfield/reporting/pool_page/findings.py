@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from cranfield.base import Record, join_names, pluralize
 from cranfield.pooling import Contribution, Diagnosis, LeaveOutSummary, ScoreBound
-from cranfield.reporting.page.summary import percent
-from cranfield.reporting.plots.plot_data import number, signed
-from cranfield.reporting.plots.pool_curves import ENOUGH, enough_from
+from cranfield.reporting.plots.pool_curves import ENOUGH, find_sufficient_budget
+from cranfield.tables import format_number, format_percent, format_signed
 
 TOP = 10  # ranks of which it is told how much is judged
 
@@ -20,7 +19,7 @@ class Finding(Record):
     text: str
 
 
-def heading(diagnosis: Diagnosis) -> str:
+def make_heading(diagnosis: Diagnosis) -> str:
     """What the pool is.
 
     "Pool of 12 runs to depth 10, 43 topics"
@@ -30,11 +29,11 @@ def heading(diagnosis: Diagnosis) -> str:
     return f"Pool of {runs} to depth {pooled.depth:,}, {pluralize(len(diagnosis.topics), 'topic')}"
 
 
-def depth_said(diagnosis: Diagnosis) -> str:
+def describe_depth(diagnosis: Diagnosis) -> str:
     return f"The depth is {diagnosis.pooled.depth_is}."
 
 
-def findings(diagnosis: Diagnosis) -> list[Finding]:
+def list_findings(diagnosis: Diagnosis) -> list[Finding]:
     """What matters, from what the pool is to what it would be to others."""
     parts = (
         ("Pool", _pool(diagnosis)),
@@ -55,17 +54,17 @@ def _pool(diagnosis: Diagnosis) -> Iterator[str]:
     unjudged = sum(topic.pooled_unjudged for topic in diagnosis.topics)
     outside = sum(topic.outside for topic in diagnosis.topics)
     spread = f"{total / len(sizes):,.1f} a topic ({min(sizes):,} to {max(sizes):,})"
-    judged = "all of them judged" if not unjudged else f"{percent(unjudged / max(total, 1))} of them not judged"
+    judged = "all of them judged" if not unjudged else f"{format_percent(unjudged / max(total, 1))} of them not judged"
     yield f"It has {pluralize(total, 'document')}, {spread}, {judged}."
     if outside:
         yield f"{outside:,} more {_are(outside)} judged that no run has down to that depth."
-    yield depth_said(diagnosis)
+    yield describe_depth(diagnosis)
 
 
 def _relevant(diagnosis: Diagnosis) -> Iterator[str]:
     judged, relevant = diagnosis.judged_size, diagnosis.relevant
     grade = f"grade {diagnosis.pooled.rel:g} or higher"
-    share = percent(relevant / judged) if judged else "–"
+    share = format_percent(relevant / judged) if judged else "–"
     yield f"{relevant:,} of {pluralize(judged, 'judged document')} {_are(relevant)} relevant ({grade}), {share}."
     many, none = diagnosis.with_many, diagnosis.without_relevant
     if many:
@@ -106,7 +105,7 @@ def _judged(diagnosis: Diagnosis) -> Iterator[str]:
     told = [k for k in dict.fromkeys((min(TOP, depths[-1]), depths[-1])) if k in diagnosis.judged]
     for k in told:
         shares = [share for share in diagnosis.judged[k] if share is not None]
-        low, high = percent(min(shares)), percent(max(shares))
+        low, high = format_percent(min(shares)), format_percent(max(shares))
         among = low if low == high else f"{low} to {high}"
         yield f"Of the top {k:,} of a run {among} is judged."
 
@@ -121,8 +120,8 @@ def _bounds(diagnosis: Diagnosis) -> Iterator[str]:
         if widest.high - widest.low < 5e-5:
             fixed.append(label)
         else:
-            ends = f"{number(widest.low, 4)} to {number(widest.high, 4)}"
-            yield f"{label} of {widest.run}, {number(widest.mean, 4)}, could be anything from {ends}{_outer(widest)}."
+            mean, low, high = (format_number(value, 4) for value in (widest.mean, widest.low, widest.high))
+            yield f"{label} of {widest.run}, {mean}, could be anything from {low} to {high}{_outer(widest)}."
     if fixed:
         yield f"Unjudged documents cannot change {', '.join(fixed)}."
 
@@ -146,15 +145,13 @@ def _standing_said(diagnosis: Diagnosis, standing: LeaveOutSummary, what: str) -
     worst = standing.worst
     pairs = len(diagnosis.runs) * (len(diagnosis.runs) - 1) // 2
     whose = "it alone" if what == "run" else "its group alone"
-    said = (
-        f"Without what {whose} brought in, a run's {standing.measure} changes by {number(standing.mean_change, 4)} "
-        f"on average"
-    )
+    mean = format_number(standing.mean_change, 4)
+    said = f"Without what {whose} brought in, a run's {standing.measure} changes by {mean} on average"
     if not standing.mean_change:
         said = f"Without what {whose} brought in, no run's {standing.measure} changes"
     elif worst.delta:
         moved = f"rank {worst.rank_before} to {worst.rank_after}" if worst.delta_rank else f"rank {worst.rank_before}"
-        said += f", at worst {signed(worst.delta, 4)} ({worst.run}, {moved})"
+        said += f", at worst {format_signed(worst.delta, 4)} ({worst.run}, {moved})"
     flips = f"up to {standing.most_flips:,} of {pluralize(pairs, 'pair')} would be told apart otherwise"
     if not standing.most_flips:
         flips = f"none of {pluralize(pairs, 'pair')} would be told apart otherwise"
@@ -165,8 +162,8 @@ def _tau_said(standing: LeaveOutSummary) -> str:
     if standing.tau is None or standing.tau_ap is None:
         return ""
     below = f", below {ENOUGH}" if standing.tau < ENOUGH else ""
-    tau_ap = number(standing.tau_ap)
-    return f"runs scored like that are ranked with tau {number(standing.tau)}{below} (tau_AP {tau_ap}), "
+    tau_ap = format_number(standing.tau_ap)
+    return f"runs scored like that are ranked with tau {format_number(standing.tau)}{below} (tau_AP {tau_ap}), "
 
 
 def _budget(diagnosis: Diagnosis) -> Iterator[str]:
@@ -176,7 +173,7 @@ def _budget(diagnosis: Diagnosis) -> Iterator[str]:
     if diagnosis.reusability.of_runs[0].lowest_tau is None:
         yield f"All runs have the same mean {label}, so that fewer judgments have no order to keep."
         return
-    reached = {curve.strategy: enough_from(curve, "tau", label) for curve in diagnosis.budgets.curves}
+    reached = {curve.strategy: find_sufficient_budget(curve, "tau", label) for curve in diagnosis.budgets.curves}
     by_number: dict[int, list[str]] = {}
     for strategy, n in reached.items():
         if n is not None:
@@ -203,7 +200,7 @@ def _deeper(diagnosis: Diagnosis) -> Iterator[str]:
         return
     if not new.counts.sum():
         return
-    last, depth = number(float(new.by_depth[-1]), 2), len(new.by_depth)
+    last, depth = format_number(float(new.by_depth[-1]), 2), len(new.by_depth)
     more = f"about {new.beyond:,.0f} more in all" if new.beyond >= 0.5 else "hardly any more"
     yield (
         f"Depth {depth:,} brings {last} new relevant documents a topic; a pool of depth {new.to:,} would find "

@@ -8,17 +8,15 @@ from functools import partial
 
 from cranfield.base import pluralize
 from cranfield.pooling import Contribution, Diagnosis, LeaveOutResult, ScoreChange
-from cranfield.reporting.page.html import Content, Html, bullets, joined, paragraphs, table, tag
-from cranfield.reporting.page.pictures import Picture, Pictures, figures
-from cranfield.reporting.page.provenance import now, versions
-from cranfield.reporting.page.summary import percent
+from cranfield.reporting.page.html import Content, Html, bullets, join_html, paragraphs, table, tag
+from cranfield.reporting.page.pictures import DrawnPictures, Picture, figures_section
+from cranfield.reporting.page.provenance import format_now, versions
 from cranfield.reporting.plots.plot import Plot
-from cranfield.reporting.plots.plot_data import number, signed
 from cranfield.reporting.plots.pool_curves import TITLES, budget_curves, new_relevant, relevant_found
-from cranfield.reporting.plots.pool_runs import contributions, left_out, overlap
+from cranfield.reporting.plots.pool_runs import contributions, leave_out, overlap
 from cranfield.reporting.plots.pool_topics import grade_distribution, pool_topics
-from cranfield.reporting.pool_page.data import origins
-from cranfield.tables import MISSING
+from cranfield.reporting.pool_page.data import list_origins
+from cranfield.tables import MISSING, format_number, format_percent, format_signed
 
 FOLDED = 20  # rows from which a table is folded
 
@@ -33,7 +31,7 @@ class Drawn:
         """A place for a picture, which the script of the page draws."""
         picture = Picture(kind, plot, plot.title, has_systems=False)
         self.pictures.append(picture)
-        return figures(Pictures((picture,), ()))
+        return figures_section(DrawnPictures((picture,), ()))
 
 
 def sections(diagnosis: Diagnosis, drawn: Drawn, seed: int, command: str) -> list[tuple[str, str, Html]]:
@@ -76,7 +74,7 @@ def _contributions(diagnosis: Diagnosis, drawn: Drawn) -> Html:
             _contribution_table(diagnosis.groups, "Group"),
             drawn.figure("contributions-of-groups", contributions(diagnosis, groups=True)),
         ]
-    return joined(parts, "\n")
+    return join_html(parts, "\n")
 
 
 def _contribution_table(found: Sequence[Contribution], what: str) -> Html:
@@ -84,7 +82,7 @@ def _contribution_table(found: Sequence[Contribution], what: str) -> Html:
     header[1:1] = ["Runs"] if what == "Group" else []
     rows: list[list[Content]] = []
     for one in found:
-        share = percent(one.unique_relevant / one.relevant) if one.relevant else MISSING
+        share = format_percent(one.unique_relevant / one.relevant) if one.relevant else MISSING
         figures_ = [one.pooled, one.judged, one.relevant, one.unique, one.unique_relevant]
         rows.append(
             [one.name, *([", ".join(one.runs)] if what == "Group" else []), *(f"{n:,}" for n in figures_), share]
@@ -105,14 +103,14 @@ def _topics(diagnosis: Diagnosis, drawn: Drawn) -> Html:
         counts = [topic.pooled, topic.pooled_unjudged, topic.judged, topic.outside, topic.relevant]
         flag = "none relevant" if topic.has_none else "over a third" if topic.has_many else ""
         by_grade = [f"{topic.grades[grade]:,}" for grade in grades]
-        rows.append([topic.query, *(f"{n:,}" for n in counts), percent(topic.share), *by_grade, flag])
+        rows.append([topic.query, *(f"{n:,}" for n in counts), format_percent(topic.share), *by_grade, flag])
     caption = "Pool and judgments of each topic; the share is that of relevant documents among the judged"
     made = table(caption, header, rows, sortable=True, texts=(len(header) - 1,))
     parts = [drawn.figure("pool-topics", pool_topics(diagnosis))]
     if diagnosis.grades:
         parts.append(drawn.figure("grades", grade_distribution(diagnosis)))
     parts += [_flagged(diagnosis), _folded(len(rows), f"Table of {pluralize(len(rows), 'topic')}", made)]
-    return joined(parts, "\n")
+    return join_html(parts, "\n")
 
 
 def _flagged(diagnosis: Diagnosis) -> Html:
@@ -136,11 +134,11 @@ def _overlap(diagnosis: Diagnosis, drawn: Drawn) -> Html:
         return paragraphs(["There is one run, so that there is nothing to compare it with."])
     names = diagnosis.pooled.names
     rows: list[list[Content]] = [
-        [name, *(number(float(value), 3) for value in diagnosis.overlap[i])] for i, name in enumerate(names)
+        [name, *(format_number(float(value), 3) for value in diagnosis.overlap[i])] for i, name in enumerate(names)
     ]
     made = table("Overlap of the first documents (Jaccard), mean over topics", ["Run", *names], rows, sortable=True)
     figure = drawn.figure("overlap", overlap(diagnosis))
-    return joined([figure, tag("details", tag("summary", "As a table"), made)], "\n")
+    return join_html([figure, tag("details", tag("summary", "As a table"), made)], "\n")
 
 
 # Judged and bounds
@@ -156,7 +154,7 @@ def _judged(diagnosis: Diagnosis) -> Html:
     parts = [table(caption, ["Run", *(f"Judged@{k:,}" for k in depths)], rows, sortable=True)]
     if not diagnosis.bounds:
         parts.append(paragraphs(["How far unjudged documents could move the measures was not worked out."]))
-        return joined(parts, "\n")
+        return join_html(parts, "\n")
     parts.append(
         paragraphs(
             [
@@ -168,11 +166,11 @@ def _judged(diagnosis: Diagnosis) -> Html:
     parts.append(_bounds_table(diagnosis))
     if any(bound.is_outer for bound in diagnosis.bounds):
         parts.append(paragraphs(["With an asterisk: it lies within these ends, but may not reach them."]))
-    return joined(parts, "\n")
+    return join_html(parts, "\n")
 
 
 def _share(share: float | None) -> str:
-    return MISSING if share is None else percent(share)
+    return MISSING if share is None else format_percent(share)
 
 
 def _bounds_table(diagnosis: Diagnosis) -> Html:
@@ -186,7 +184,11 @@ def _bounds_table(diagnosis: Diagnosis) -> Html:
         for label in diagnosis.measures:
             bound = found[name, label]
             mark = "*" if bound.is_outer else ""
-            row += [number(bound.mean, 4), f"{number(bound.low, 4)}{mark}", f"{number(bound.high, 4)}{mark}"]
+            row += [
+                format_number(bound.mean, 4),
+                f"{format_number(bound.low, 4)}{mark}",
+                f"{format_number(bound.high, 4)}{mark}",
+            ]
         rows.append(row)
     return table("Means, and what they could be with every document judged", header, rows, sortable=True)
 
@@ -205,7 +207,7 @@ def _left_out(diagnosis: Diagnosis, drawn: Drawn) -> Html:
         f"runs of which the paired t-test (α = {found.alpha:g}, correction {found.correction}) says something else: a "
         "significant difference lost, gained or reversed."
     )
-    parts: list[Content] = [paragraphs([said]), drawn.figure("left-out", left_out(diagnosis)), _standings(diagnosis)]
+    parts: list[Content] = [paragraphs([said]), drawn.figure("left-out", leave_out(diagnosis)), _standings(diagnosis)]
     for label in diagnosis.measures:
         parts += [tag("h3", f"Each run left out, {label}"), _side_table(found.runs, label, "Run")]
     if found.groups:
@@ -213,7 +215,7 @@ def _left_out(diagnosis: Diagnosis, drawn: Drawn) -> Html:
             parts += [tag("h3", f"Each group left out, {label}"), _side_table(found.groups, label, "Group")]
     else:
         parts.append(paragraphs(["No runs were named as a group; --groups and --group-by do that."], class_="quiet"))
-    return joined(parts, "\n")
+    return join_html(parts, "\n")
 
 
 def _standings(diagnosis: Diagnosis) -> Html:
@@ -224,8 +226,8 @@ def _standings(diagnosis: Diagnosis) -> Html:
             rows.append(
                 [
                     f"{one.measure}, each {what} left out",
-                    number(one.mean_change, 4),
-                    f"{signed(one.worst.delta, 4)} ({one.worst.run})",
+                    format_number(one.mean_change, 4),
+                    f"{format_signed(one.worst.delta, 4)} ({one.worst.run})",
                     f"{one.largest_fall:,}",
                     _tau(one.tau),
                     _tau(one.tau_ap),
@@ -243,7 +245,7 @@ def _standings(diagnosis: Diagnosis) -> Html:
 
 
 def _tau(value: float | None) -> str:
-    return MISSING if value is None else number(value)
+    return MISSING if value is None else format_number(value)
 
 
 def _side_table(sides: Sequence[LeaveOutResult], label: str, what: str) -> Html:
@@ -271,11 +273,17 @@ def _side_rows(side: LeaveOutResult, label: str) -> Iterator[list[Content]]:
 
 
 def _change(change: ScoreChange) -> list[Content]:
-    share = MISSING if change.percent is None else f"{signed(change.percent, 1)}"
+    share = MISSING if change.percent is None else f"{format_signed(change.percent, 1)}"
     moved = change.delta_rank
     rank = f"{change.rank_before} → {change.rank_after}"
     shown = rank if not moved else tag("span", rank, class_=f"verdict {'worse' if moved > 0 else 'better'}")
-    return [number(change.before, 4), number(change.after, 4), signed(change.delta, 4), share, shown]
+    return [
+        format_number(change.before, 4),
+        format_number(change.after, 4),
+        format_signed(change.delta, 4),
+        share,
+        shown,
+    ]
 
 
 # Budget
@@ -297,11 +305,11 @@ def _budget(diagnosis: Diagnosis, drawn: Drawn) -> Html:
     else:
         parts += [drawn.figure("budget-rmse", budget_curves(diagnosis, "rmse"))]
     parts.append(drawn.figure("relevant-found", relevant_found(diagnosis)))
-    strategies = [joined([tag("b", curve.strategy), f": {curve.title}"]) for curve in found.curves]
+    strategies = [join_html([tag("b", curve.strategy), f": {curve.title}"]) for curve in found.curves]
     parts.append(bullets(strategies))
     for label in diagnosis.measures:
         parts.append(tag("details", tag("summary", f"{label} as a table"), _budget_table(diagnosis, label)))
-    return joined(parts, "\n")
+    return join_html(parts, "\n")
 
 
 def _budget_table(diagnosis: Diagnosis, label: str) -> Html:
@@ -312,7 +320,13 @@ def _budget_table(diagnosis: Diagnosis, label: str) -> Html:
             one = next(found for found in point.fidelity if found.measure == label)
             counts = [point.depth, point.judgments, point.relevant]
             rows.append(
-                [curve.strategy, *(f"{n:,}" for n in counts), _tau(one.tau), _tau(one.tau_ap), number(one.rmse, 4)]
+                [
+                    curve.strategy,
+                    *(f"{n:,}" for n in counts),
+                    _tau(one.tau),
+                    _tau(one.tau_ap),
+                    format_number(one.rmse, 4),
+                ]
             )
     return table(f"{label} of all runs, against all judgments", header, rows, sortable=True)
 
@@ -326,7 +340,7 @@ def _deeper(diagnosis: Diagnosis, drawn: Drawn) -> Html:
         "new relevant documents to go on falling as they did, says nothing of what no run retrieves, and must not be "
         "drawn out to any depth. cranfield recall-estimate has other ways to tell what is missing."
     )
-    return joined([drawn.figure("new-relevant", new_relevant(diagnosis)), paragraphs([said])], "\n")
+    return join_html([drawn.figure("new-relevant", new_relevant(diagnosis)), paragraphs([said])], "\n")
 
 
 # Provenance
@@ -334,7 +348,7 @@ def _deeper(diagnosis: Diagnosis, drawn: Drawn) -> Html:
 
 def _provenance(diagnosis: Diagnosis, seed: int, command: str) -> Html:
     parts: list[Content] = []
-    found = origins(diagnosis)
+    found = list_origins(diagnosis)
     if found:
         rows: list[list[Content]] = [
             [
@@ -352,10 +366,10 @@ def _provenance(diagnosis: Diagnosis, seed: int, command: str) -> Html:
         ("Relevant", f"grade {diagnosis.pooled.rel:g} or higher"),
         ("Measures", ", ".join(diagnosis.measures)),
         ("Seed", str(seed)),
-        ("Date", now()),
+        ("Date", format_now()),
         ("Versions", ", ".join(f"{name} {text}" for name, text in versions().items())),
     ]
-    parts.append(tag("dl", *(joined([tag("dt", name), tag("dd", content)]) for name, content in facts)))
+    parts.append(tag("dl", *(join_html([tag("dt", name), tag("dd", content)]) for name, content in facts)))
     if diagnosis.notes:
         parts += [tag("h3", "Notes"), bullets(diagnosis.notes)]
-    return joined(parts, "\n")
+    return join_html(parts, "\n")

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from cranfield.pooling import Contribution, Diagnosis, LeaveOutResult
-from cranfield.reporting.page.summary import percent
-from cranfield.reporting.plots.plot_data import number, signed
-from cranfield.reporting.pool_page.findings import TOP, findings, heading
-from cranfield.tables import MISSING, Cell, Table, terminal
+from cranfield.reporting.pool_page.findings import TOP, list_findings, make_heading
+from cranfield.tables import MISSING, Cell, Table, format_number, format_percent, format_signed, render_text, wrap_text
 
 WIDTH = 100  # of sentences, at most
 
 
-def pool_report_text(diagnosis: Diagnosis, width: int, styled: bool) -> str:
+def pool_report_as_text(diagnosis: Diagnosis, width: int, styled: bool) -> str:
     """The whole for people."""
-    lines = [f"{heading(diagnosis)}.", ""]
-    for finding in findings(diagnosis):
-        lines += wrapped(f"{finding.about:<10}", finding.text, min(width, WIDTH))
+    lines = [f"{make_heading(diagnosis)}.", ""]
+    for finding in list_findings(diagnosis):
+        lines += wrap_text(finding.text, min(width, WIDTH), f"{finding.about:<10}")
     found = diagnosis.reusability
     tables = [_contributed(diagnosis, diagnosis.runs, "Run"), _left_out(found.runs, diagnosis.measures[0], "Run")]
     if diagnosis.groups:
@@ -27,9 +24,9 @@ def pool_report_text(diagnosis: Diagnosis, width: int, styled: bool) -> str:
             _contributed(diagnosis, diagnosis.groups, "Group"),
             _left_out(found.groups, diagnosis.measures[0], "Group"),
         ]
-    text = "\n".join(lines) + "\n\n" + terminal(tables, width, styled)
-    remarks = [line for note in _remarks(diagnosis) for line in wrapped("", note, min(width, WIDTH))]
-    return printable(text + "\n" + "\n".join(remarks) + "\n")
+    text = "\n".join(lines) + "\n\n" + render_text(tables, width, styled)
+    remarks = [line for note in _remarks(diagnosis) for line in wrap_text(note, min(width, WIDTH))]
+    return _replace_controls(text + "\n" + "\n".join(remarks) + "\n")
 
 
 def _contributed(diagnosis: Diagnosis, found: Sequence[Contribution], what: str) -> Table:
@@ -45,7 +42,7 @@ def _contributed(diagnosis: Diagnosis, found: Sequence[Contribution], what: str)
 
 
 def _share(share: float | None) -> str:
-    return MISSING if share is None else percent(share)
+    return MISSING if share is None else format_percent(share)
 
 
 def _left_out(sides: Sequence[LeaveOutResult], label: str, what: str) -> Table:
@@ -56,13 +53,13 @@ def _left_out(sides: Sequence[LeaveOutResult], label: str, what: str) -> Table:
         order = (_tau(effect.tau), _tau(effect.tau_ap), f"{effect.flips.flipped:,}")
         for change in effect.changes:
             name = side.name if change.run == side.name else f"{side.name}: {change.run}"
-            figures = (number(change.before, 4), number(change.after, 4), signed(change.delta, 4))
+            figures = (format_number(change.before, 4), format_number(change.after, 4), format_signed(change.delta, 4))
             rows.append(tuple(map(Cell, [name, *figures, f"{change.rank_before} → {change.rank_after}", *order])))
     return Table("", header, tuple(rows))
 
 
 def _tau(tau: float | None) -> str:
-    return MISSING if tau is None else number(tau)
+    return MISSING if tau is None else format_number(tau)
 
 
 def _remarks(diagnosis: Diagnosis) -> Iterator[str]:
@@ -75,18 +72,6 @@ def _remarks(diagnosis: Diagnosis) -> Iterator[str]:
     yield from diagnosis.notes
 
 
-def wrapped(head: str, text: str, width: int) -> list[str]:
-    """A text in lines, the first after a head, the others below it."""
-    return textwrap.wrap(
-        text,
-        width,
-        initial_indent=head,
-        subsequent_indent=" " * len(head),
-        break_on_hyphens=False,
-        break_long_words=False,
-    )
-
-
-def printable(text: str) -> str:
+def _replace_controls(text: str) -> str:
     """Text without the characters that would steer a terminal, its own styles apart."""
     return re.sub(r"[\x00-\x09\x0b-\x1a\x1c-\x1f\x7f-\x9f\u2028\u2029]", "\N{REPLACEMENT CHARACTER}", text)

@@ -16,8 +16,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from cranfield.reporting import signed
-from cranfield.tables import format_p
+from cranfield.tables import format_p, format_signed
 from cranfield.workbench.app_state import DataSource
 from cranfield.workbench.explore import (
     comparison,
@@ -69,7 +68,7 @@ PAGES: dict[str, Callable[[RequestContext], Page]] = {
 
 
 FILTERS = {
-    "signed": lambda value, places=4: signed(value, places),
+    "signed": lambda value, places=4: format_signed(value, places),
     "p": format_p,
     # formulas of measures, which come from our own registry
     "markup": Markup,

@@ -8,8 +8,9 @@ from cranfield.base import join_names
 from cranfield.errors import CranfieldError
 from cranfield.evaluation import JUDGED_DEPTH, Scores
 from cranfield.measures import Measure
-from cranfield.reporting import column, percent
+from cranfield.reporting import measure_column
 from cranfield.stats import PAIRED_TESTS, Comparison, PairComparison, compare
+from cranfield.tables import format_percent
 from cranfield.workbench.explore.request_context import RequestContext
 from cranfield.workbench.explore.score_cache import select_systems
 from cranfield.workbench.explore.svg import axis_range, layout_bars, layout_scatter
@@ -60,7 +61,7 @@ def comparison(context: RequestContext) -> Page:
         [row["system"] for row in known],
         [row["baseline"] for row in known],
     )
-    ends = axis_range(column(pair_scores, label))
+    ends = axis_range(measure_column(pair_scores, label))
     extra = {
         "context": context,
         "table": table,
@@ -159,7 +160,7 @@ def _warnings(scores: Scores, result: Comparison | None, name: str, base: str) -
     if result is not None:
         return list(result.warnings)
     shares = {one: scores.unjudged(JUDGED_DEPTH, one) for one in (name, base)}
-    unjudged = [f"{percent(share)} of the top {JUDGED_DEPTH} of {one}" for one, share in shares.items() if share > 0]
+    unjudged = [f"{format_percent(share)} of the top {JUDGED_DEPTH} of {one}" for one, share in shares.items() if share > 0]
     return [f"Not judged: {join_names(unjudged)}."] if unjudged else []
 
 

@@ -12,19 +12,15 @@ from cranfield.lab import Figure
 from cranfield.reporting import (
     Cost,
     Costs,
-    Front,
-    Material,
-    column,
-    how_measured,
-    indexing_said,
-    machine_facts,
-    milliseconds,
-    names,
-    not_told,
+    ParetoFront,
+    ReportContext,
+    describe_front,
+    label_systems,
+    measure_column,
     read_costs,
-    said,
-    size,
 )
+from cranfield.reporting import costs as costs_report
+from cranfield.tables import format_bytes, format_milliseconds
 from cranfield.workbench.explore.request_context import RequestContext
 from cranfield.workbench.explore.score_cache import select_systems
 from cranfield.workbench.explore.svg import axis_range, layout_pareto
@@ -41,8 +37,8 @@ def efficiency(context: RequestContext) -> Page:
     costs = read_costs(context.collection.costs)
     main = context.main
     scores = select_systems(context.scores, context.collection.by_name, lambda name: _empty_run(context, name))
-    col = column(scores, main)
-    front = Front.of(scores, col, costs) if col.measure.is_quality else Front(())
+    col = measure_column(scores, main)
+    front = ParetoFront.of(scores, col, costs) if col.measure.is_quality else ParetoFront(())
     rows = _rows(scores, main, costs, front)
     headings = [
         Heading("system", "System", is_figure=False),
@@ -57,11 +53,15 @@ def efficiency(context: RequestContext) -> Page:
     value = {
         "collection": context.collection.name,
         "measure": main,
-        "summary": list(said(front, Material(scores))),
-        "how": how_measured(costs),
-        "indexing": indexing_said(costs),
-        "machine": dict(machine_facts(costs)),
-        "notes": [*not_told(costs, scores, names(scores)), *costs.notes, *([costs.energy] if costs.energy else [])],
+        "summary": list(describe_front(front, ReportContext(scores))),
+        "how": costs_report.describe_method(costs),
+        "indexing": costs_report.describe_indexing(costs),
+        "machine": dict(costs_report.describe_machine(costs)),
+        "notes": [
+            *costs_report.describe_missing_costs(costs, scores, label_systems(scores)),
+            *costs.notes,
+            *([costs.energy] if costs.energy else []),
+        ],
         **table.to_dict(),
     }
     known = [row for row in rows if row["latency"].get("p50") is not None and row["mean"] is not None]
@@ -69,18 +69,18 @@ def efficiency(context: RequestContext) -> Page:
         {
             "system": row["system"],
             "mean": row["mean"],
-            "latency": row["latency"]["p50"]["value"],
+            "latency": latency,
             "is_on_front": row["is_on_front"],
-            "tooltip": f"{row['system']}: {main} {row['mean']:.4f}, {milliseconds(row['latency']['p50']['value'])} ms",
+            "tooltip": f"{row['system']}: {main} {row['mean']:.4f}, {format_milliseconds(latency)} ms",
         }
-        for row in known
+        for row, latency in ((row, row["latency"]["p50"]["value"]) for row in known)
     ]
     extra = {
         "context": context,
         "table": table,
         "picture": layout_pareto(points, axis_range(col)) if points else None,
-        "milliseconds": milliseconds,
-        "size": size,
+        "milliseconds": format_milliseconds,
+        "size": format_bytes,
         "shown_percentiles": PERCENTILES,
     }
     return Page("efficiency.html", value, "Efficiency", extra)
@@ -101,7 +101,7 @@ def _latency_heading(percentile: int) -> Heading:
     return Heading(f"p{percentile}", f"p{percentile}, ms", key)
 
 
-def _rows(scores: Scores, main: str, costs: Costs, front: Front) -> list[Row]:
+def _rows(scores: Scores, main: str, costs: Costs, front: ParetoFront) -> list[Row]:
     points = {point.place: point for point in front.points}
     rows = []
     for i, (run, cost) in enumerate(zip(scores.runs, costs.of_runs(scores), strict=True)):
@@ -124,7 +124,7 @@ def _rows(scores: Scores, main: str, costs: Costs, front: Front) -> list[Row]:
                 "joules_a_search": cost.joules,
                 "is_on_front": is_on,
                 "standing": None if point is None else "on it" if is_on else "behind",
-                "about": "" if point is None else front.said_of(point),
+                "about": "" if point is None else front.describe(point),
             }
         )
     return rows

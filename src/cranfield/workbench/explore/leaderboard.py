@@ -10,7 +10,8 @@ import numpy as np
 from cranfield.base import pluralize
 from cranfield.evaluation import JUDGED_DEPTH, Scores
 from cranfield.measures import Measure
-from cranfield.reporting import number, percent, several
+from cranfield.reporting import join_systems
+from cranfield.tables import format_number, format_percent
 from cranfield.workbench.explore.request_context import RequestContext
 from cranfield.workbench.explore.svg import layout_whiskers
 from cranfield.workbench.explore.table_query import Heading, PagedTable, Row, none_if_nan
@@ -116,9 +117,9 @@ def summarize(rows: list[Row], main: str, measure: Measure, topics: int) -> str:
         return "No topic was evaluated."
     best = [row for row in known if row["rank"] == 1]
     cell = next(cell for cell in best[0]["measures"] if cell["measure"] == main)
-    within = "" if cell["low"] is None else f" [{number(cell['low'])}, {number(cell['high'])}]"
-    who = several([row["system"] for row in best])
-    mean = f"{number(cell['mean'], 4)}{within} over {pluralize(topics, 'topic')}"
+    within = "" if cell["low"] is None else f" [{format_number(cell['low'])}, {format_number(cell['high'])}]"
+    who = join_systems([row["system"] for row in best])
+    mean = f"{format_number(cell['mean'], 4)}{within} over {pluralize(topics, 'topic')}"
     which = "highest" if measure.more_is_better else "lowest"
     if len(known) == 1 or not measure.is_quality:
         text = f"{who} has a mean {main} of {mean}."
@@ -134,7 +135,7 @@ def _summarize_judged(rows: list[Row]) -> str:
     if min(shares) == 1:
         return f"Every document in the top {JUDGED_DEPTH} is judged."
     low, high = min(shares), max(shares)
-    judged = percent(low) if low == high else f"{percent(low)} to {percent(high)}"
+    judged = format_percent(low) if low == high else f"{format_percent(low)} to {format_percent(high)}"
     return f"In the top {JUDGED_DEPTH}, {judged} of the documents are judged; the others could change the order."
 
 

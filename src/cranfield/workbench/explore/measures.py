@@ -6,23 +6,7 @@ from typing import Any
 
 from cranfield.errors import MeasureError
 from cranfield.measures import ADVICE, Measure
-from cranfield.reporting import (
-    aggregate_of,
-    available,
-    default_of,
-    describe_direction,
-    families,
-    formula,
-    formula_of,
-    measure_of,
-    parameters_of,
-    range_of,
-    record,
-    trec_names,
-    usual,
-    weights_in_words,
-    weights_of,
-)
+from cranfield.reporting import catalogue, render_formula
 from cranfield.workbench.explore.request_context import RequestContext, check_measure
 from cranfield.workbench.explore.table_query import Heading, PagedTable, Row
 from cranfield.workbench.pages import Page
@@ -36,10 +20,10 @@ def measures(context: RequestContext) -> Page:
             "name": kind.name,
             "title": kind.title,
             "family": family,
-            "values": range_of(usual(kind)),
-            "better": describe_direction(usual(kind)),
+            "values": catalogue.describe_range(catalogue.make_default_measure(kind)),
+            "better": catalogue.describe_direction(catalogue.make_default_measure(kind)),
         }
-        for family, kinds in families().items()
+        for family, kinds in catalogue.group_by_family().items()
         for kind in kinds
     ]
     headings = [
@@ -59,7 +43,7 @@ def measures(context: RequestContext) -> Page:
         {
             "for": task,
             "task": ADVICE[task].task,
-            "measures": [{"measure": name, "reason": why} for name, why in available(task)],
+            "measures": [{"measure": name, "reason": why} for name, why in catalogue.recommend_measures(task)],
         }
         for task in ADVICE
     ]
@@ -71,16 +55,16 @@ def measure(context: RequestContext) -> Page:
     """One measure, with the parameters in its name."""
     name = check_measure(context.params.required("name"))
     try:
-        parsed = measure_of(name)
+        parsed = catalogue.find_measure(name)
     except MeasureError as error:
         raise not_found(str(error)) from None
     kind = type(parsed)
-    value = record(parsed)
+    value = catalogue.measure_to_dict(parsed)
     extra = {
         "context": context,
-        "formula": formula(formula_of(parsed)) if formula_of(parsed) else "",
+        "formula": render_formula(catalogue.choose_formula(parsed)) if catalogue.choose_formula(parsed) else "",
         "facts": list(_facts(parsed)),
-        "parameters": [_parameter(kind, one) for one in parameters_of(kind)],
+        "parameters": [_parameter(kind, one) for one in catalogue.sort_parameters(kind)],
         "bars": _weights(parsed),
         "can_rank": not parsed.needed and not kind.qrels_columns,
     }
@@ -91,14 +75,14 @@ def _facts(measure: Measure) -> list[tuple[str, str]]:
     kind = type(measure)
     facts = [
         ("User", kind.user),
-        ("Weight of ranks", weights_in_words(measure)),
+        ("Weight of ranks", catalogue.describe_weights(measure)),
         ("Ignores", measure.ignores),
         ("Also called", ", ".join(kind.aliases)),
-        ("In trec_eval", ", ".join(trec_names().get(kind, ()))),
-        ("Values", range_of(measure)),
-        ("Better", describe_direction(measure)),
+        ("In trec_eval", ", ".join(catalogue.collect_trec_names().get(kind, ()))),
+        ("Values", catalogue.describe_range(measure)),
+        ("Better", catalogue.describe_direction(measure)),
         ("If nothing relevant is found", measure.nothing_found),
-        ("Over all topics", aggregate_of(kind)),
+        ("Over all topics", catalogue.describe_aggregate(kind)),
         ("Tasks", ", ".join(kind.tasks)),
         ("Needs", ", ".join(f"--{need.replace('_', '-')}" for need in measure.needed)),
         ("Reference", kind.reference),
@@ -110,7 +94,7 @@ def _parameter(kind: type[Measure], name: str) -> Row:
     own = kind.parameters[name]
     return {
         "name": f"@ or {name}" if name == kind.at else name,
-        "default": default_of(kind, name),
+        "default": catalogue.describe_default(kind, name),
         "may_be": own.range(),
         "what": own.help,
     }
@@ -118,7 +102,7 @@ def _parameter(kind: type[Measure], name: str) -> Row:
 
 def _weights(measure: Measure, width: float = 24.0, height: float = 96.0) -> list[dict[str, Any]]:
     """What each of the first ranks weighs, as bars."""
-    weights = weights_of(measure) or []
+    weights = catalogue.compute_rank_weights(measure) or []
     most = max((abs(weight) for weight in weights), default=0.0)
     if not most:
         return []

@@ -26,7 +26,7 @@ from cranfield.pooling import (
     leave_out,
     summarize_topics,
 )
-from cranfield.reporting import number, percent, signed
+from cranfield.tables import format_number, format_percent, format_signed
 from cranfield.workbench.explore.cache import cache_key
 from cranfield.workbench.explore.collection_view import CollectionView, System
 from cranfield.workbench.explore.jobs import Job, StillRunning
@@ -297,12 +297,12 @@ def _findings(
     total, judged = sum(topic.pooled for topic in topics), sum(topic.judged for topic in topics)
     relevant = sum(topic.relevant for topic in topics)
     unjudged = sum(topic.pooled_unjudged for topic in topics)
-    state = "all judged" if not unjudged else f"{percent(unjudged / max(total, 1))} of them not judged"
+    state = "all judged" if not unjudged else f"{format_percent(unjudged / max(total, 1))} of them not judged"
     sentences = [
         f"The first {pooled.depth:,} documents of {pluralize(sum(pooled.pooled), 'system')} form a pool of "
         f"{pluralize(total, 'document')} for {pluralize(len(topics), 'topic')}, {state}.",
         f"{relevant:,} of {pluralize(judged, 'judged document')} are relevant"
-        f"{f', {percent(relevant / judged)}' if judged else ''}.",
+        f"{f', {format_percent(relevant / judged)}' if judged else ''}.",
     ]
     alone, good = sum(one.unique for one in runs), sum(one.unique_relevant for one in runs)
     if alone:
@@ -313,11 +313,11 @@ def _findings(
         tau = (
             ""
             if one.tau is None
-            else f"; the ranking of systems by these values has tau {number(one.tau)} with the original one"
+            else f"; the ranking of systems by these values has tau {format_number(one.tau)} with the original one"
         )
         sentences.append(
             f"Without the judgments of documents that only it retrieved, a system's {one.measure} changes by "
-            f"{number(one.mean_change, 4)} on average, at worst by {signed(one.worst.delta, 4)} "
+            f"{format_number(one.mean_change, 4)} on average, at worst by {format_signed(one.worst.delta, 4)} "
             f"({one.worst.run}, {_ranks(one.worst)}){tau}."
         )
     return sentences

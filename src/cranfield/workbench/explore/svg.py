@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from cranfield.base import Record
-from cranfield.reporting import Column, number, shown, signed
+from cranfield.reporting import MeasureColumn, format_label
+from cranfield.tables import format_number, format_signed
 
 SHADES = 10  # for grades, in the style sheet
 MAX_BARS = 600  # more are left out in the middle
@@ -34,7 +35,7 @@ class Scale(Record):
         """Positions and labels of round values."""
         values = round_values(self.low, self.high, n)
         decimals = max(0, -math.floor(math.log10(values[1] - values[0]) + 1e-9)) if len(values) > 1 else 1
-        return [(self.at(value), number(value, min(decimals, 6))) for value in values]
+        return [(self.at(value), format_number(value, min(decimals, 6))) for value in values]
 
 
 def round_values(low: float, high: float, n: int = 5) -> list[float]:
@@ -53,7 +54,7 @@ def round_values(low: float, high: float, n: int = 5) -> list[float]:
     return [round(i * step, 12) for i in range(first, last + 1)]
 
 
-def axis_range(col: Column) -> tuple[float, float]:
+def axis_range(col: MeasureColumn) -> tuple[float, float]:
     """The ends of an axis: the range of the measure if it has one (charts are comparable), else of the values."""
     low, high = col.reach
     return float(low), float(high)
@@ -128,8 +129,8 @@ def layout_bars(
                 "column_width": round(step, 2),
                 "kind": "better" if gain > 1e-12 else "worse" if gain < -1e-12 else "same",
                 "query": topic,
-                "tooltip": f"{shown(topic)}{f': {title}' if title else ''} — "
-                f"{number(a, 4)} − {number(b, 4)} = {signed(a - b, 4)}",
+                "tooltip": f"{format_label(topic)}{f': {title}' if title else ''} — "
+                f"{format_number(a, 4)} − {format_number(b, 4)} = {format_signed(a - b, 4)}",
             }
         )
     return {
@@ -137,7 +138,7 @@ def layout_bars(
         "width": width,
         "height": height,
         "zero": zero,
-        "ticks": [(scale.at(v), signed(sign * v, 2)) for v in round_values(worst, best, 4)],
+        "ticks": [(scale.at(v), format_signed(sign * v, 2)) for v in round_values(worst, best, 4)],
         "left_out": left_out,
     }
 
@@ -163,7 +164,8 @@ def layout_scatter(
             "y": y.at(a),
             "kind": "better" if sign * (a - b) > 1e-12 else "worse" if sign * (a - b) < -1e-12 else "same",
             "query": topic,
-            "tooltip": f"{shown(topic)}{f': {title}' if title else ''} — {number(a, 4)} against {number(b, 4)}",
+            "tooltip": f"{format_label(topic)}{f': {title}' if title else ''} — "
+            f"{format_number(a, 4)} against {format_number(b, 4)}",
         }
         for topic, title, a, b in rows
     ]
@@ -183,7 +185,7 @@ def layout_strip(
         {
             "x": scale.at(value),
             "system": name,
-            "tooltip": f"{shown(name)}: {number(value, 4)}",
+            "tooltip": f"{format_label(name)}: {format_number(value, 4)}",
             "chosen": chosen.index(name) if name in chosen else None,
         }
         for name, value in rows
@@ -218,7 +220,7 @@ def layout_moves(
                     "from": y,
                     "to": (place_right[doc] + 0.5) * ROW_HEIGHT,
                     "kind": kinds.get(doc, ""),
-                    "tooltip": f"{shown(doc)}: rank {first + i} → {first + place_right[doc]}",
+                    "tooltip": f"{format_label(doc)}: rank {first + i} → {first + place_right[doc]}",
                 }
             )
         elif doc in rank_right:
@@ -237,7 +239,7 @@ def _stub(doc: str, y: float, side: str, own: int, other: int, first: int, kinds
         "side": side,
         "label": f"{'↑' if other < first else '↓'} {other:,}",
         "kind": kinds.get(doc, ""),
-        "tooltip": f"{shown(doc)}: rank {ranks[0]} → {ranks[1]}",
+        "tooltip": f"{format_label(doc)}: rank {ranks[0]} → {ranks[1]}",
     }
 
 

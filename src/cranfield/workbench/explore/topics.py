@@ -11,8 +11,8 @@ import numpy as np
 from cranfield.data import Topic
 from cranfield.evaluation import explain
 from cranfield.measures import Measure, parse_measure
-from cranfield.reporting import column, formula
 from cranfield.reporting import explanation as sheets
+from cranfield.reporting import measure_column, render_formula
 from cranfield.workbench.explore.comparison import rank_systems
 from cranfield.workbench.explore.request_context import RequestContext, check_measure
 from cranfield.workbench.explore.svg import axis_range, layout_moves, layout_strip, shade
@@ -46,7 +46,7 @@ def topics(context: RequestContext) -> Page:
         "systems": len(scores.runs),
         **table.to_dict(),
     }
-    extra = {"context": context, "table": table, "ends": axis_range(column(scores, main))}
+    extra = {"context": context, "table": table, "ends": axis_range(measure_column(scores, main))}
     return Page("topics.html", value, "Topics", extra, tag=context.tag("topics"))
 
 
@@ -114,7 +114,7 @@ def topic(context: RequestContext) -> Page:
     row_of = {row["system"]: row for row in values}
     at = scores.labels.index(main)
     strip = layout_strip(
-        [(name, row_of[name]["values"][at]) for name in row_of], axis_range(column(scores, main)), chosen
+        [(name, row_of[name]["values"][at]) for name in row_of], axis_range(measure_column(scores, main)), chosen
     )
     before, after = _neighbours(context, place)
     extra = {
@@ -301,9 +301,9 @@ def explanation(context: RequestContext) -> Page:
     grades = sorted({0.0, *context.collection.qrels.grades.tolist()})
     extra = {
         "context": context,
-        "sheet": sheets.sheet(shown),
-        "remarks": sheets.remarks(shown),
-        "formula": formula(shown.formula) if shown.formula else "",
+        "sheet": sheets.make_sheet(shown),
+        "remarks": sheets.list_remarks(shown),
+        "formula": render_formula(shown.formula) if shown.formula else "",
         "names": [system.name for system in context.collection.systems],
         "docs": [row["doc"] for row in shown.rows if "what" not in row],
         "grades": [judged.get(row["doc"]) for row in shown.rows if "what" not in row],

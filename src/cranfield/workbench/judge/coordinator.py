@@ -24,7 +24,7 @@ from cranfield.annotation import (
 )
 from cranfield.base import replace
 from cranfield.errors import InputError
-from cranfield.reporting import plan_notes
+from cranfield.reporting import annotation as annotation_report
 from cranfield.stats import AGREEMENT_TITLES
 from cranfield.workbench.app_state import get_app_state, get_judging
 from cranfield.workbench.judge.judging_service import JudgingService
@@ -61,7 +61,7 @@ def progress_page(request: Request) -> Page:
         "topics": state.topics,
         "work": state.work,
         "agreement": figures,
-        "notes": plan_notes(judging.log),
+        "notes": annotation_report.check_plan(judging.log),
     }
     titles = {topic.query: judging.topic(topic.query).title for topic in state.topics}
     extra = {
@@ -108,7 +108,7 @@ def _plan(request: Request, message: str = "", status: int = 200) -> Page:
         "assessors": names,
         "topics": [{"query": query, "title": judging.topic(query).title} for query in judging.log.topics()],
         "has_search": judging.has_search,
-        "notes": [*judging.notes, *plan_notes(judging.log)],
+        "notes": [*judging.notes, *annotation_report.check_plan(judging.log)],
     }
     dealt = list(dict.fromkeys(one.assessor for one in assigned))
     titles = {one["query"]: one["title"] for one in value["topics"]}

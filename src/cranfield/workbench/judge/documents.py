@@ -14,7 +14,7 @@ import nh3
 from cranfield.annotation import list_extra_fields
 from cranfield.data import Document
 from cranfield.io import read_page
-from cranfield.reporting import shown
+from cranfield.reporting import format_label
 from cranfield.workbench.judge.sanitize import TooMuchMarkup, simplify_html
 from cranfield.workbench.pages import HERE
 
@@ -48,7 +48,7 @@ def document_to_dict(document: Document | None) -> dict[str, Any] | None:
     if markup is not None and markup is document.text:
         visible = read_page(markup.encode("utf-8", "replace"), "text/html; charset=utf-8")
         text, title = visible.text, title or visible.title
-    fields = [[shown(name), _printable(value)] for name, value in list_extra_fields(document) if name != HTML]
+    fields = [[format_label(name), _printable(value)] for name, value in list_extra_fields(document) if name != HTML]
     return {"title": _printable(title), "text": _printable(text), "fields": fields, "is_page": markup is not None}
 
 

@@ -25,7 +25,7 @@ from cranfield.errors import CranfieldError, InputError
 from cranfield.io import format_column, read_qrels, read_topics, write_qrels
 from cranfield.pooling import read_pool
 from cranfield.qrels_tools import MERGE_RULES, MERGE_TIES, MergeTies
-from cranfield.reporting import imported_text
+from cranfield.reporting import annotation as annotation_report
 from cranfield.workbench.app_state import get_judging
 from cranfield.workbench.judge.judging_service import JudgingService
 from cranfield.workbench.pages import Page, endpoint, page_routes
@@ -155,7 +155,7 @@ async def add_judgments(request: Request) -> dict[str, Any]:
             message = error.message.replace("--assessor NAME", "name the assessor")
             raise InputError(message.replace("--decisions", "check the box"), None, error.line) from None
         return {
-            "said": imported_text(done).removeprefix(f"{done.file}: "),
+            "said": annotation_report.describe_import(done).removeprefix(f"{done.file}: "),
             "events": done.events,
             "new": done.new,
             "pairs": done.pairs,

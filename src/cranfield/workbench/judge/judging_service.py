@@ -30,7 +30,7 @@ from cranfield.errors import InputError
 from cranfield.experiment import Adaptive, Collection, Workspace
 from cranfield.experiment import Judging as Config
 from cranfield.io import read_qrels
-from cranfield.reporting import not_gold_text
+from cranfield.reporting import annotation as annotation_report
 from cranfield.workbench.app_state import DATA_FOLDER
 from cranfield.workbench.connections import use_pool
 from cranfield.workbench.document_store import DocumentSource, DocumentStore, fingerprint_files
@@ -272,7 +272,7 @@ def _configure(log: JudgmentLog, workspace: Workspace, config: Config, pools: Se
     if config.gold is not None:
         grades = read_qrels(workspace.located(config.gold)).to_dict()
         log.add_gold(grades)
-        notes += not_gold_text(log, grades)
+        notes += annotation_report.describe_refused_gold(log, grades)
     if config.assessors and not list_assignments(log) and log.topics():
         assign_evenly(log, config.assessors)
     return notes

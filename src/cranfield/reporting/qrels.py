@@ -1,11 +1,10 @@
-"""Judgments merged, compared and counted: as text for people, tables for files, JSON for programs."""
+"""Judgments merged, compared and counted, as text, as files of rows, and as JSON."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
-import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -23,13 +22,13 @@ from cranfield.qrels_tools import (
     QrelsCounts,
     QrelsDiff,
 )
-from cranfield.tables import MISSING, Cell, Table, dumped, render
+from cranfield.tables import MISSING, Cell, Table, dump_json, render_text, wrap_sentences
 
-MOST_SHOWN = 5  # conflicts and changes on the screen; files have all
+MOST_SHOWN = 5  # conflicts and changes in text; files have all
 
 
-def size_of(qrels: Qrels) -> str:
-    """How much there is.
+def describe_size(qrels: Qrels) -> str:
+    """The number of judgments and topics.
 
     >>> size_of(Qrels.from_rows(["1", "2"], ["a", "a"], [1, 0]))
     '2 judgments of 2 topics'
@@ -37,28 +36,31 @@ def size_of(qrels: Qrels) -> str:
     return f"{pluralize(len(qrels), 'judgment')} of {pluralize(len(qrels.queries), 'topic')}"
 
 
-def merge_text(merged: MergedQrels, file: str | None, width: int, styled: bool) -> str:
-    """What was merged, by which rule, and where assessors differ."""
+def describe_merge(merged: MergedQrels, file: str | None, width: int, styled: bool) -> str:
+    """What was merged, by which rule, and on which pairs assessors differ."""
     names = merged.matrix.assessors
-    lines = [f"{pluralize(len(names), 'assessor')} merged: {size_of(merged.qrels)}.", f"Rule: {merged.description}."]
+    lines = [
+        f"{pluralize(len(names), 'assessor')} merged: {describe_size(merged.qrels)}.",
+        f"Rule: {merged.description}.",
+    ]
     if models := [one.name for one in names if one.is_model]:
-        lines.append(f"Among them {pluralize(len(models), 'model')}, as asked for: {', '.join(models)}.")
-    lines += _settled(merged)
+        lines.append(f"These include {pluralize(len(models), 'model')}: {', '.join(models)}.")
+    lines += _describe_conflicts(merged)
     lines += merged.notes
-    text = "\n".join(line for one in lines for line in textwrap.wrap(one, width))
+    text = wrap_sentences(lines, width).rstrip("\n")
     if merged.model is not None:
-        text += "\n\n" + render.terminal([_trust(merged)], width, styled).rstrip("\n")
-    settled = [*merged.conflicts, *merged.overruled]
-    if settled and file is None:
-        shown = [_conflict_row(merged, one) for one in settled[:MOST_SHOWN]]
+        text += "\n\n" + render_text([_trust(merged)], width, styled).rstrip("\n")
+    resolved = [*merged.conflicts, *merged.overruled]
+    if resolved and file is None:
+        shown = [_conflict_row(merged, one) for one in resolved[:MOST_SHOWN]]
         header = ("Query", "Document", *(one.label for one in names), "Merged")
-        title = "First conflicts" if merged.conflicts else "First pairs with a grade that nobody gave"
+        title = "First conflicts" if merged.conflicts else "First pairs with a grade that no assessor gave"
         table = Table(title, header, tuple(tuple(map(Cell, row)) for row in shown), names=2)
-        text += "\n\n" + render.terminal([table], width, styled) + "All of them: --conflicts FILE."
+        text += "\n\n" + render_text([table], width, styled) + "To list all: --conflicts FILE"
     return text
 
 
-def _settled(merged: MergedQrels) -> Iterator[str]:
+def _describe_conflicts(merged: MergedQrels) -> Iterator[str]:
     number = len(merged.conflicts)
     if merged.several:
         share = 100 * number / merged.several
@@ -68,29 +70,29 @@ def _settled(merged: MergedQrels) -> Iterator[str]:
             f"%){tied}."
         )
     if merged.dropped:
-        yield f"{pluralize(merged.dropped, 'tie')} left out, to be settled by people."
+        yield f"{pluralize(merged.dropped, 'tie')} left out, for people to decide."
     if merged.too_few:
         yield f"{pluralize(merged.too_few, 'pair')} left out: too few assessors judged them."
     if merged.not_primary:
         name = merged.matrix.names[0]
-        yield f"{pluralize(merged.not_primary, 'pair')} not judged by {name}: the grade is that of the next."
+        yield f"{pluralize(merged.not_primary, 'pair')} not judged by {name}: graded by the next assessor."
 
 
 def _trust(merged: MergedQrels) -> Table:
-    """How often each assessor is right, by the model."""
+    """The accuracy of each assessor, as estimated by the model."""
     assert merged.model is not None
     right = zip((one.label for one in merged.matrix.assessors), merged.model.accuracy.tolist(), strict=True)
     rows = tuple((Cell(name), Cell(f"{100 * share:.1f} %")) for name, share in right)
-    return Table("How often each is right, by the model", ("Assessor", "Right"), rows)
+    return Table("Estimated accuracy of assessors", ("Assessor", "Accuracy"), rows)
 
 
 def _conflict_row(merged: MergedQrels, one: Conflict) -> list[str]:
-    given = [MISSING if grade is None else _grade(grade) for grade in one.grades]
-    return [one.query, one.doc, *given, "left out" if one.merged is None else _grade(one.merged)]
+    given = [MISSING if grade is None else _format_grade(grade) for grade in one.grades]
+    return [one.query, one.doc, *given, "left out" if one.merged is None else _format_grade(one.merged)]
 
 
-def conflicts_table(merged: MergedQrels, path: str) -> bytes:
-    """Every conflict, then pairs on which assessors agree but are overruled; tabs, or commas in a file called .csv."""
+def format_merge_conflicts(merged: MergedQrels, path: str) -> bytes:
+    """Every conflict, then pairs on which assessors agree but are overruled; TSV, or CSV for a .csv file."""
     pairs = [*merged.conflicts, *merged.overruled]
     several = any(one.subtopic != pairs[0].subtopic for one in pairs)
     header = ["query", *(["subtopic"] if several else []), "doc", *merged.matrix.names, "merged", "tie"]
@@ -99,40 +101,40 @@ def conflicts_table(merged: MergedQrels, path: str) -> bytes:
             one.query,
             *([one.subtopic] if several else []),
             one.doc,
-            *("" if grade is None else _grade(grade) for grade in one.grades),
-            "" if one.merged is None else _grade(one.merged),
+            *("" if grade is None else _format_grade(grade) for grade in one.grades),
+            "" if one.merged is None else _format_grade(one.merged),
             "yes" if one.is_tie else "no",
         ]
         for one in pairs
     )
-    return _delimited(header, rows, path)
+    return _format_rows(header, rows, path)
 
 
-def differences_text(found: QrelsDiff, rel: float, width: int, styled: bool, file: str | None) -> str:
-    """What was added, removed and changed: counts, from which grade to which, and the first of the pairs."""
+def diff_as_text(found: QrelsDiff, rel: float, width: int, styled: bool, file: str | None) -> str:
+    """What was added, removed and changed: counts, grades before and after, and the first pairs."""
     counts = found.counts
     if not found.changes:
         lines = [f"{found.old} and {found.new} hold the same judgments: {pluralize(counts['same'], 'pair')}."]
     else:
         numbers = ", ".join(f"{counts[kind]:,} {kind}" for kind in CHANGE_KINDS)
-        lines = [f"From {found.old} to {found.new}: {numbers}, {counts['same']:,} as before."]
+        lines = [f"From {found.old} to {found.new}: {numbers}, {counts['same']:,} unchanged."]
         up, down = found.crossed(rel)
         if counts["changed"]:
-            lines.append(f"{up:,} became relevant (grade {rel:g} or more), {down:,} ceased to be.")
+            lines.append(f"{up:,} became relevant (grade {rel:g} or higher), {down:,} became non-relevant.")
     if found.topics_added:
         lines.append(f"{pluralize(len(found.topics_added), 'new topic')}: {join_names(found.topics_added, 5)}.")
     if found.topics_removed:
-        lines.append(f"{pluralize(len(found.topics_removed), 'topic')} gone: {join_names(found.topics_removed, 5)}.")
+        lines.append(f"{pluralize(len(found.topics_removed), 'topic')} removed: {join_names(found.topics_removed, 5)}.")
     lines += found.matrix.notes
-    parts = ["\n".join(line for one in lines for line in textwrap.wrap(one, width)) + "\n"]
+    parts = [wrap_sentences(lines, width)]
     if counts["changed"]:
-        parts.append(render.terminal([_moves(found)], width, styled))
+        parts.append(render_text([_moves(found)], width, styled))
     if len(found.topics) > 1 and found.changes:
-        parts.append(render.terminal([_topic_changes(found)], width, styled))
+        parts.append(render_text([_topic_changes(found)], width, styled))
     if found.changes and file is None:
-        parts.append(render.terminal([_first(found)], width, styled))
+        parts.append(render_text([_first(found)], width, styled))
         if len(found.changes) > MOST_SHOWN:
-            parts[-1] += f"{len(found.changes):,} pairs differ; all of them: -o FILE.\n"
+            parts[-1] += f"{len(found.changes):,} pairs differ; to list all: -o FILE\n"
     return "\n".join(parts)
 
 
@@ -153,7 +155,7 @@ def _topic_changes(found: QrelsDiff, most: int = 20) -> Table:
         for one in changed[:most]
     )
     title = "Topics" if len(changed) <= most else f"The {most} topics of {len(changed):,} that changed most"
-    return Table(title, ("Topic", "Added", "Removed", "Changed", "As before"), rows)
+    return Table(title, ("Topic", "Added", "Removed", "Changed", "Unchanged"), rows)
 
 
 def _first(found: QrelsDiff) -> Table:
@@ -165,24 +167,24 @@ def _first(found: QrelsDiff) -> Table:
 
 
 def _or_dash(grade: float | None) -> str:
-    return MISSING if grade is None else _grade(grade)
+    return MISSING if grade is None else _format_grade(grade)
 
 
-def changes_table(found: QrelsDiff, path: str) -> bytes:
-    """Every pair that differs, a line each."""
-    return _delimited(
+def format_changes(found: QrelsDiff, path: str) -> bytes:
+    """Every pair that differs, one per line."""
+    return _format_rows(
         ["query", "subtopic", "doc", "change", "old", "new"],
         (
-            [c.query, c.subtopic, c.doc, c.kind, *("" if g is None else _grade(g) for g in (c.old, c.new))]
+            [c.query, c.subtopic, c.doc, c.kind, *("" if g is None else _format_grade(g) for g in (c.old, c.new))]
             for c in found.changes
         ),
         path,
     )
 
 
-def differences_json(found: QrelsDiff, rel: float) -> str:
+def diff_as_json(found: QrelsDiff, rel: float) -> str:
     up, down = found.crossed(rel)
-    return dumped(
+    return dump_json(
         {
             "old": found.old,
             "new": found.new,
@@ -208,20 +210,20 @@ def _change(one: GradeChange) -> dict[str, Any]:
     return {"query": one.query, "doc": one.doc, "subtopic": one.subtopic, "old": one.old, "new": one.new}
 
 
-def counts_text(found: QrelsCounts, topics: bool, width: int, styled: bool) -> str:
-    """Counts, grades, and the topics that say little."""
+def stats_as_text(found: QrelsCounts, topics: bool, width: int, styled: bool) -> str:
+    """Counts, grades, and problematic topics."""
     rows = [
         ("Topics", f"{len(found.topics):,}"),
         ("Judgments", f"{found.judged:,}"),
-        ("Different documents", f"{found.documents:,}"),
-        (f"Relevant (grade {found.rel:g} or more)", f"{found.relevant:,}", _share(found.relevant, found.judged)),
+        ("Distinct documents", f"{found.documents:,}"),
+        (f"Relevant (grade {found.rel:g}+)", f"{found.relevant:,}", _format_share(found.relevant, found.judged)),
         *([("Pooled, not judged", f"{found.unjudged:,}")] if found.unjudged else []),
-        *((f"Grade {grade:g}", f"{n:,}", _share(n, found.judged)) for grade, n in found.grades.items()),
+        *((f"Grade {grade:g}", f"{n:,}", _format_share(n, found.judged)) for grade, n in found.grades.items()),
     ]
     table = Table(found.name, ("", "Number", "Share"), tuple(_row(row) for row in rows))
-    parts = [render.terminal([table, _spreads(found)], width, styled)]
+    parts = [render_text([table, _spreads(found)], width, styled)]
     if topics:
-        parts.append(render.terminal([_topic_counts(found)], width, styled))
+        parts.append(render_text([_topic_counts(found)], width, styled))
     parts.append("".join(f"{line}\n" for line in _remarks(found)))
     return "\n".join(part for part in parts if part)
 
@@ -230,7 +232,7 @@ def _row(texts: Sequence[str]) -> tuple[Cell, ...]:
     return tuple(map(Cell, (*texts, *[""] * (3 - len(texts)))))
 
 
-def _share(part: int, whole: int) -> str:
+def _format_share(part: int, whole: int) -> str:
     return MISSING if not whole else f"{100 * part / whole:.1f} %"
 
 
@@ -239,12 +241,12 @@ def _spreads(found: QrelsCounts) -> Table:
     rows = []
     for what, title in (("judged", "Judged"), ("relevant", "Relevant")):
         spread = found.spread(what)
-        numbers = [MISSING] * 4 if spread is None else _spread(spread)
+        numbers = [MISSING] * 4 if spread is None else _format_spread(spread)
         rows.append(tuple(map(Cell, (title, *numbers))))
     return Table("", header, tuple(rows))
 
 
-def _spread(spread: CountSummary) -> list[str]:
+def _format_spread(spread: CountSummary) -> list[str]:
     return [f"{spread.least:,}", f"{spread.median:,.1f}", f"{spread.mean:,.1f}", f"{spread.most:,}"]
 
 
@@ -258,7 +260,7 @@ def _topic_counts(found: QrelsCounts) -> Table:
                     one.query,
                     f"{one.judged:,}",
                     f"{one.relevant:,}",
-                    _share(one.relevant, one.judged),
+                    _format_share(one.relevant, one.judged),
                     *(f"{one.grades.get(grade, 0):,}" for grade in grades),
                 ),
             )
@@ -274,14 +276,14 @@ def _remarks(found: QrelsCounts) -> Iterator[str]:
     if none:
         yield f"{pluralize(len(none), 'topic')} without a relevant document: {join_names(none)}."
     if many:
-        yield f"{pluralize(len(many), 'topic')} with over a third of the judged relevant: {join_names(many)}."
+        yield f"{pluralize(len(many), 'topic')} with over a third of judged documents relevant: {join_names(many)}."
     if not none and not many:
-        yield "Every topic has a relevant document, and none more than a third of the judged."
+        yield "Every topic has a relevant document, and none has more than a third of its judged documents relevant."
     yield from (note[0].upper() + note[1:] for note in found.notes)
 
 
-def counts_json(found: QrelsCounts) -> str:
-    return dumped(
+def stats_as_json(found: QrelsCounts) -> str:
+    return dump_json(
         {
             "name": found.name,
             "rel": found.rel,
@@ -316,26 +318,26 @@ def _spread_record(spread: CountSummary | None) -> dict[str, float] | None:
     return {"least": spread.least, "median": spread.median, "mean": spread.mean, "most": spread.most}
 
 
-def clicks_text(clicked: ClickQrels) -> str:
-    """What became of a click log, by which rule, and what it is not."""
+def describe_clicks(clicked: ClickQrels) -> str:
+    """What was derived from a click log, by which rule, and its limits."""
     given = clicked.qrels.grades
     grades = [f"{pluralize(int((given == grade).sum()), 'pair')} with grade {grade:g}" for grade in sorted(set(given))]
     lines = [
-        f"Made of clicks, not judged: {size_of(clicked.qrels)} ({', '.join(grades)}).",
+        f"Derived from clicks, not judged: {describe_size(clicked.qrels)} ({', '.join(grades)}).",
         f"Rule: {clicked.rule.description}.",
         f"Left out, of {pluralize(clicked.pairs, 'pair')} in the log: {clicked.few:,} with too few impressions"
         + (f", {clicked.undecided:,} undecided." if clicked.rule.rule == "wilson" else "."),
         *(note[0].upper() + note[1:] for note in clicked.notes),
         CLICK_CAUTION,
     ]
-    return "\n".join(line for one in lines for line in textwrap.wrap(one, 100))
+    return wrap_sentences(lines, 100).rstrip("\n")
 
 
-def _grade(value: float) -> str:
+def _format_grade(value: float) -> str:
     return written(value).decode()
 
 
-def _delimited(header: Sequence[str], rows: Iterable[Sequence[str]], path: str) -> bytes:
+def _format_rows(header: Sequence[str], rows: Iterable[Sequence[str]], path: str) -> bytes:
     buffer = io.StringIO(newline="")
     is_csv = os.path.splitext(path)[1].lower() == ".csv"
     writer = csv.writer(buffer, delimiter="," if is_csv else "\t", lineterminator="\n")

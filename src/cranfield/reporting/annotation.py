@@ -1,4 +1,4 @@
-"""What is said about judging: how far it is, what was taken in and out."""
+"""The progress of judging, and what was imported and exported, as text and as JSON."""
 
 from __future__ import annotations
 
@@ -23,40 +23,41 @@ from cranfield.annotation import (
     measure_agreement,
 )
 from cranfield.base import as_dict, join_names, pluralize
-from cranfield.tables import MISSING, Cell, Table, dumped, number, terminal
+from cranfield.stats import AGREEMENT_TITLES
+from cranfield.tables import MISSING, Cell, Table, dump_json, format_number, render_text
 
-SHOWN = ("percent", "alpha_ordinal", "kappa_quadratic", "overlap")  # of the figures of agreement, in text
+SHOWN = ("percent", "alpha_ordinal", "kappa_quadratic", "overlap")  # coefficients of agreement in text
 MOST_TOPICS = 50
 PACE = ("Left", "Seconds", "Hours left")
 
 
-def status_text(log: JudgmentLog, width: int = 80, styled: bool = False) -> str:
-    """How far judging is, for people."""
+def status_as_text(log: JudgmentLog, width: int = 80, styled: bool = False) -> str:
+    """The progress of judging, with tables by assessor and topic."""
     state = compute_progress(log)
     lines = [_headline(log, state)]
-    given = list_assignments(log)
-    topics, people = len({one.query for one in given}), len({one.assessor for one in given})
+    assigned = list_assignments(log)
+    topics, people = len({one.query for one in assigned}), len({one.assessor for one in assigned})
     lines.append(
-        f"{pluralize(topics, 'topic')} given to {pluralize(people, 'assessor')}."
-        if given
-        else "No topic is given to anybody: everybody may judge everything."
+        f"{pluralize(topics, 'topic')} assigned to {pluralize(people, 'assessor')}."
+        if assigned
+        else "No topic is assigned: everybody may judge everything."
     )
     waiting = count_disputes(log)
     if waiting:
         lines.append(
             f"{pluralize(waiting, 'pair')} to adjudicate: grades {format_grade(log.settings.dispute)} or more apart."
         )
-    lines += [f"Note: {note}" for note in plan_notes(log)]
+    lines += [f"Note: {note}" for note in check_plan(log)]
     tables = [table for table in (_assessors(state), _topics(state), _work(state)) if table.rows]
     parts = ["\n".join(lines) + "\n"]
     if tables:
-        parts.append(terminal(tables, width, styled))
+        parts.append(render_text(tables, width, styled))
     parts.append(_agreement(log))
     return "\n".join(part for part in parts if part)
 
 
-def status_json(log: JudgmentLog) -> str:
-    """How far judging is, for programs."""
+def status_as_json(log: JudgmentLog) -> str:
+    """The progress of judging, complete."""
     state = compute_progress(log)
     figures = {name: as_dict(figure) for name, figure in measure_agreement(log).items()}
     content = {
@@ -74,13 +75,13 @@ def status_json(log: JudgmentLog) -> str:
         "topics": [vars(one) for one in state.topics],
         "work": [vars(one) for one in state.work],
         "agreement": figures,
-        "notes": plan_notes(log),
+        "notes": check_plan(log),
     }
-    return dumped(content)
+    return dump_json(content)
 
 
-def exported_text(exported: QrelsExport, scale: Scale, conflicts: str | None = None) -> str:
-    """What was written, and what was settled or left out."""
+def describe_export(exported: QrelsExport, scale: Scale, conflicts: str | None = None) -> str:
+    """What was written, how disagreements were resolved, and what was left out."""
     grades = exported.qrels.grades.tolist()
     counts = ", ".join(f"{n:,} × {format_grade(value)}" for value in scale.values if (n := grades.count(value)))
     names = pluralize(len(exported.assessors), "assessor")
@@ -89,80 +90,80 @@ def exported_text(exported: QrelsExport, scale: Scale, conflicts: str | None = N
         + (f": {counts}." if counts else ".")
     ]
     if unjudged := len(exported.qrels) - exported.judgments:
-        lines.append(f"{pluralize(unjudged, 'document')} without a grade among them, as -1.")
+        lines.append(f"These include {pluralize(unjudged, 'document')} without a grade, as -1.")
     if exported.disagreements:
-        where = f", listed in {conflicts}" if conflicts else "; --conflicts FILE lists them"
+        where = f", listed in {conflicts}" if conflicts else "; use --conflicts FILE to list them"
         lines.append(f"Assessors differ on {pluralize(len(exported.disagreements), 'pair')}{where}.")
         lines.append(f"Rule: {exported.rule}.")
     lines += [f"Note: {note}" for note in exported.notes]
     return "\n".join(lines) + "\n"
 
 
-def exported_conflicts_table(exported: QrelsExport) -> str:
-    """The pairs on which assessors differ: a column for each assessor, and what was made of it."""
+def format_export_conflicts(exported: QrelsExport) -> str:
+    """The pairs on which assessors differ, as TSV: one column per assessor, and the exported grade."""
     names = exported.assessors
     lines = ["\t".join(["query", "doc", *names, "exported", "adjudicated"])]
     for one in exported.disagreements:
         grades = [format_grade(one.grades[name]) if name in one.grades else "" for name in names]
-        made = "" if one.grade is None else format_grade(one.grade)
-        lines.append("\t".join([one.query, one.doc, *grades, made, "yes" if one.adjudicated else "no"]))
+        exported_grade = "" if one.grade is None else format_grade(one.grade)
+        lines.append("\t".join([one.query, one.doc, *grades, exported_grade, "yes" if one.adjudicated else "no"]))
     return "\n".join(lines) + "\n"
 
 
-def imported_text(done: ImportResult) -> str:
-    """What became of a file."""
+def describe_import(done: ImportResult) -> str:
+    """What was imported from a file."""
     what = "judgment" if done.format == "qrels" else "event"
     text = f"{done.file}: {pluralize(done.events, what)} by {_names(done.assessors)}, {done.new:,} of them new"
-    text += f"; {pluralize(done.pairs, 'pair')} not in a pool before." if done.pairs else "."
+    text += f"; {pluralize(done.pairs, 'pair')} new to the pool." if done.pairs else "."
     if done.outdated:
-        text += f" {pluralize(done.outdated, 'judgment')} changed since: the later one stays."
+        text += f" {pluralize(done.outdated, 'judgment')} changed since; the later one stays."
     if done.unjudged:
-        text += f" {pluralize(done.unjudged, 'row')} below 0, which is no judgment, left out."
+        text += f" Left out {pluralize(done.unjudged, 'row')} with a grade below 0, which is not a judgment."
     return text
 
 
-def plan_notes(log: JudgmentLog) -> list[str]:
-    """What a coordinator should know of a plan: judgments that nobody is there to make, and pairs no longer gold."""
+def check_plan(log: JudgmentLog) -> list[str]:
+    """Problems of a plan: judgments that no assessor is left for, and pairs that are no longer gold."""
     notes = []
     short = find_uncovered_topics(log)
     if short:
         n = sum(one.judgments for one in short)
         where = f"topic{'s' if len(short) > 1 else ''} {join_names([one.query for one in short], 5)}"
         notes.append(
-            f"{pluralize(n, 'wanted judgment')} that nobody has a seat for ({where}): give more people the "
-            f"topic{'s' if len(short) > 1 else ''}, or deal all anew."
+            f"{pluralize(n, 'judgment')} cannot be made by the assessors assigned ({where}): assign the "
+            f"topic{'s' if len(short) > 1 else ''} to more people, or assign all topics again."
         )
     gone = list_former_gold(log)
     if gone:
         some = join_names([f"{doc} of topic {query}" for query, doc in gone], 3)
         notes.append(
-            f"{pluralize(len(gone), 'gold pair')} in the pool by now, judged and exported like any other: {some}."
+            f"{pluralize(len(gone), 'gold pair')} now in the pool, so judged and exported like any other: {some}."
         )
     return notes
 
 
-def not_gold_text(log: JudgmentLog, grades: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """What was to be gold and is not."""
+def describe_refused_gold(log: JudgmentLog, grades: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """A note on gold pairs that were refused because they are in the pool."""
     found = log.find_not_gold(grades)
     if not found:
         return []
     some = join_names([f"{doc} of topic {query}" for query, doc in found], 3)
     return [
-        f"Note: {pluralize(len(found), 'gold pair')} in the pool as well, judged and exported like any other: {some}."
+        f"Note: {pluralize(len(found), 'gold pair')} also in the pool, so judged and exported like any other: {some}."
     ]
 
 
-def after_sitting(judged: int, log: JudgmentLog) -> str:
-    """What was done in a sitting, and how to go on."""
-    return f"{pluralize(judged, 'document')} judged; 'cranfield judgments export {log.name}' writes qrels."
+def summarize_session(judged: int, log: JudgmentLog) -> str:
+    """The number of judgments of a session, and the next step."""
+    return f"{pluralize(judged, 'document')} judged; to write qrels: cranfield judgments export {log.name}"
 
 
-def after_adjudicating(decided: int, log: JudgmentLog) -> str:
-    """What was decided, and how to go on."""
+def summarize_adjudication(decided: int, log: JudgmentLog) -> str:
+    """The number of decisions of a session, and the next step."""
     left = count_disputes(log)
     return (
         f"{pluralize(decided, 'pair')} decided, {left:,} left to adjudicate; "
-        f"'cranfield judgments export {log.name}' writes qrels."
+        f"to write qrels: cranfield judgments export {log.name}"
     )
 
 
@@ -174,7 +175,7 @@ def _headline(log: JudgmentLog, state: Progress) -> str:
     share = f" ({state.judged / state.pairs:.0%})" if state.pairs else ""
     text = f"{log.name}: {state.judged:,} of {pluralize(state.pairs, 'pair')} judged{share}"
     if log.settings.judgments > 1 or log.settings.overlap > 0:
-        text += f", {state.complete:,} with all the judgments they are to get"
+        text += f", {state.complete:,} complete"
     return text + f", {pluralize(len(state.topics), 'topic')}."
 
 
@@ -238,14 +239,12 @@ def _work(state: Progress) -> Table:
 
 
 def _pace(one: AssessorProgress | TopicProgress | WorkProgress) -> tuple[Cell, Cell]:
-    """Seconds for a judgment and hours left; where few were timed, it is said how many."""
+    """Seconds per judgment and hours left, with the number of timed judgments if they are few."""
     few = f" ({one.timed})" if 0 < one.timed < MIN_TIMED else ""
-    return Cell(number(one.seconds, 1) + few), Cell(number(one.hours_left, 1))
+    return Cell(format_number(one.seconds, 1) + few), Cell(format_number(one.hours_left, 1))
 
 
 def _agreement(log: JudgmentLog) -> str:
-    from cranfield.stats import AGREEMENT_TITLES
-
     figures = measure_agreement(log)
     known = [(name, figures[name]) for name in SHOWN if name in figures and figures[name].value is not None]
     if not known:
