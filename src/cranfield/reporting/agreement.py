@@ -261,8 +261,8 @@ def _topics(found: Agreement, width: int, styled: bool, full: bool) -> str:
         for query, group in lines[:cut]
     ]
     if len(lines) > 1:
-        means = (format_number(_mean(group.coefficients[name].value for group in found.topics.values())) for name in wanted)
-        rows.append((Cell("Mean"), Cell(""), *map(Cell, means)))
+        means = (_mean(group.coefficients[name].value for group in groups) for name in wanted)
+        rows.append((Cell("Mean"), Cell(""), *map(Cell, map(format_number, means))))
     table = Table("By topic", ("Topic", "Pairs", *(_SHORT[name] for name in wanted)), tuple(rows))
     more = f"{len(lines) - cut:,} more topics; see --full or --format json.\n" if len(lines) > cut else ""
     return render_text([table], width, styled) + more

@@ -160,7 +160,8 @@ def _warnings(scores: Scores, result: Comparison | None, name: str, base: str) -
     if result is not None:
         return list(result.warnings)
     shares = {one: scores.unjudged(JUDGED_DEPTH, one) for one in (name, base)}
-    unjudged = [f"{format_percent(share)} of the top {JUDGED_DEPTH} of {one}" for one, share in shares.items() if share > 0]
+    known = {one: format_percent(share) for one, share in shares.items() if share > 0}
+    unjudged = [f"{share} of the top {JUDGED_DEPTH} of {one}" for one, share in known.items()]
     return [f"Not judged: {join_names(unjudged)}."] if unjudged else []
 
 
