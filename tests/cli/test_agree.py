@@ -57,7 +57,7 @@ def test_runs_may_be_named_after_one_another(cranfield: Cranfield, judged: Path)
     again = cranfield("agree", "anna.qrels", "--runs=one.run", "--runs", "two.run", "--format", "json", "ben.qrels")
     assert json.loads(again.out)["systems"]["systems"] == ["one.run", "two.run"]
     text = cranfield("agree", "anna.qrels", "ben.qrels", "--runs", "one.run", "two.run").out
-    assert "nDCG@10 by each assessor's judgments" in text and "τ_AP" in text and "flipped" in text
+    assert "nDCG@10 with each assessor's judgments" in text and "τ_AP" in text and "flipped" in text
 
 
 def test_models_are_marked(cranfield: Cranfield, judged: Path) -> None:
@@ -69,7 +69,7 @@ def test_models_are_marked(cranfield: Cranfield, judged: Path) -> None:
 
 def test_models_alone_can_be_compared(cranfield: Cranfield, judged: Path) -> None:
     done = cranfield("agree", "--model", "gpt=gpt.qrels", "--model", "other=ben.qrels")
-    assert done.code == 0 and done.out.startswith("gpt (model) and other (model) give the same grade")
+    assert done.code == 0 and done.out.startswith("gpt (model) and other (model) agree on")
     assert "All assessors are models" in done.out
     for arguments, number in (((), 0), (("--model", "gpt.qrels"), 1)):
         few = cranfield("agree", *arguments)

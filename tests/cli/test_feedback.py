@@ -26,7 +26,7 @@ def test_three_ways_to_learn_are_compared_in_a_table(cranfield: Cranfield, examp
     found = json.loads(cranfield(*args, "--format", "json", "-m", "AP").out)
     ways = {way["name"]: way for way in found["ways"]}
     assert ways["fused"]["system"] == "bm25+rm3-fused" and ways["hindsight"]["system"] is None
-    assert f"fused find {abs(ways['fused']['against_all']['AP']['difference']):.4f}" in text.out
+    assert f"Fusing subsets gives {abs(ways['fused']['against_all']['AP']['difference']):.4f}" in text.out
     assert len(ways["all"]["per_topic"]["AP"]) == found["topics"] == 27
 
 

@@ -108,7 +108,7 @@ def test_a_plan_says_who_judges_what(tmp_path: Path, monkeypatch: pytest.MonkeyP
         *("judgments", "plan", "log.db", "--pool", "pool.jsonl", "--assessor", "ada", "--assessor", "bob"),
         *("--overlap", "20", "--repeats", "10", "--gold", "gold.qrels"),
     )
-    assert done.code == 0 and "4 topics given to 2 assessors." in done.out
+    assert done.code == 0 and "4 topics assigned to 2 assessors." in done.out
     with open_log("log.db") as log:
         assert (log.settings.overlap, log.settings.repeats) == (0.2, 0.1)
         assert sum(pair.wanted == 2 for pair in log.pairs()) == 8

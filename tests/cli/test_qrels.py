@@ -59,7 +59,7 @@ def test_merge_refuses_models_until_asked(cranfield: Cranfield, judged: Path) ->
     done = cranfield(*arguments)
     assert done.code == 2 and "--with-models" in done.err and not Path("m.qrels").exists()
     done = cranfield(*arguments, "--with-models")
-    assert done.code == 0 and "Among them 1 model, as asked for: gpt." in done.err
+    assert done.code == 0 and "These include 1 model: gpt." in done.err
     again = cranfield("qrels", "merge", "m.qrels", "ben.qrels")
     assert again.code == 2 and "m was made by 'cranfield qrels merge' from anna, ben, gpt (model)" in again.err
     # and it stays so in what is made of it
@@ -118,7 +118,7 @@ def test_conflicts_and_judgments_go_to_different_files(cranfield: Cranfield, jud
 def test_diff_says_what_changed(cranfield: Cranfield, judged: Path) -> None:
     done = cranfield("qrels", "diff", "anna.qrels", "ben.qrels", "-o", "changes.csv")
     assert done.code == 0
-    assert done.out.startswith("From anna.qrels to ben.qrels: 1 added, 0 removed, 1 changed, 2 as before.")
+    assert done.out.startswith("From anna.qrels to ben.qrels: 1 added, 0 removed, 1 changed, 2 unchanged.")
     assert "Grades before (rows) and after (columns)" in done.out
     expected = "query,subtopic,doc,change,old,new\n1,0,a,changed,2,1\n2,0,c,added,,1\n"
     assert Path("changes.csv").read_text() == expected

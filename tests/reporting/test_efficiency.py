@@ -49,7 +49,7 @@ def test_every_table_and_sentence_has_its_figures() -> None:
     assert "3 failed" in text and "250" in text and "abacus, 1 core, 8 GB, Linux.\nPython 3.11." in text
     assert "Cold, for 'a': opened anew.\nCold, for 'b': a new connection." in text
     # 40 searches: 4 beyond p90, 2 beyond p95, none or one beyond p99
-    assert "Of 40 searches 4 are beyond p90" in text
+    assert "Only 4 of 40 searches exceed p90" in text
 
 
 def test_the_longest_has_a_limit_on_one_side_only() -> None:

@@ -196,7 +196,7 @@ def test_a_heat_map_of_60_systems_and_50_topics_is_compact() -> None:
 
 
 def test_an_unknown_kind_is_told_with_the_nearest_one() -> None:
-    with pytest.raises(CranfieldError, match=r"'heatmp'. Did you mean heatmap\? There are precision-recall, plane"):
+    with pytest.raises(CranfieldError, match=r"'heatmp'. Did you mean heatmap\? Choose from precision-recall, plane"):
         find_plot("heatmp")
 
 
