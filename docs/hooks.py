@@ -175,7 +175,7 @@ def measure_page(kind: type[Measure]) -> str:
 
 def _facts(kind: type[Measure]) -> Iterator[tuple[str, str]]:
     yield "User", html.escape(kind.user)
-    yield "Weight of ranks", html.escape(describe_weights(make_default_measure(kind)))
+    yield "Rank weights", html.escape(describe_weights(make_default_measure(kind)))
     yield "Ignores", html.escape(kind.ignores)
     yield "Name", f"`{kind.name}`"
     if kind.aliases:

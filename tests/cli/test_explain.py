@@ -51,7 +51,7 @@ def test_the_value_is_that_of_eval(cranfield: Cranfield, example: Path) -> None:
 
 def test_the_top_is_said_in_every_format(cranfield: Cranfield, example: Path) -> None:
     call = ("explain", "AP", example / "qrels.txt", example / "bm25.run", "--query", "28", "--top", "4")
-    hidden = "19 more ranks not shown: they add 2.1825."
+    hidden = "19 more ranks not shown; they add 2.1825."
     for format_ in ("text", "markdown", "html"):
         out = cranfield(*call, "--format", format_).out
         assert hidden in out and "0.3802" in out and "b028" in out and "b206" not in out

@@ -43,7 +43,7 @@ def test_all_there_is_to_say_of_one(cranfield: Cranfield) -> None:
         "In ir_measures    nDCG",
         "Values            0 to 1",
         "Better            more",
-        "Weight of ranks   1.000 .631 .500 .431 .387 .356 .333 .315 .301 .289 …",
+        "Rank weights   1.000 .631 .500 .431 .387 .356 .333 .315 .301 .289 …",
         "Järvelin",
         "@ or cutoff",
         "Default: the whole ranking.",
@@ -55,7 +55,7 @@ def test_all_there_is_to_say_of_one(cranfield: Cranfield) -> None:
 def test_every_measure_says_who_reads_and_what_is_ignored(cranfield: Cranfield, kind: type[Measure]) -> None:
     out = " ".join(cranfield("measures", kind.name).out.split())
     ignored = kind.ignores.removeprefix("Ignores ")
-    assert f" User {kind.user} Weight of ranks " in out
+    assert f" User {kind.user} Rank weights " in out
     assert f" Ignores {ignored[:1].upper()}{ignored[1:]} " in out and "Ignores Ignores" not in out
     assert kind.weighting in out
     record = json.loads(cranfield("measures", kind.name, "--format", "json").out)
@@ -72,9 +72,9 @@ def test_any_name_of_a_measure_will_do(cranfield: Cranfield, name: str, title: s
 
 def test_parameters_of_a_name_are_those_of_what_is_told(cranfield: Cranfield) -> None:
     half = cranfield("measures", "RBP(p=.5)").out
-    assert "Weight of ranks   .500 .250 .125 .062 .031" in half and "(RBP(p=0.5)): (1 − p)·p^(i−1)" in half
+    assert "Rank weights   .500 .250 .125 .062 .031" in half and "(RBP(p=0.5)): (1 − p)·p^(i−1)" in half
     assert ".200 .160 .128" in cranfield("measures", "RBP").out
-    assert "Weight of ranks   .500 .500 .000" in cranfield("measures", "P@2").out
+    assert "Rank weights   .500 .500 .000" in cranfield("measures", "P@2").out
     residual = json.loads(cranfield("measures", "INST(value='ED',residual=True)", "--format", "json").out)
     assert residual["better"] == "–" and residual["range"][1] is None and "C_j" in residual["formula"]
     assert "Values            −∞ to 1" in cranfield("measures", "nDCG(gain={0:-1})").out
@@ -101,7 +101,7 @@ def test_parameters_of_a_name_are_those_of_what_is_told(cranfield: Cranfield) ->
             "The number of documents that the user described here is expected to read.",
             "Values 0 to 1 ",
         ),
-        ("RBP(value='ED')", "Weight of ranks 1.000 .800 .640", "Nothing found 0"),
+        ("RBP(value='ED')", "Rank weights 1.000 .800 .640", "Nothing found 0"),
         ("RBP(value='EC')", ".200 .160", "gain per document"),
         ("RBP(value='EC')", "of costs, not of gains: (1 − p)·p^(i−1)", "Ignores How many"),
         ("RBP(value='ETU')@2", "1.000 .800 .000", "gain per document"),
@@ -125,7 +125,7 @@ def test_the_words_follow_the_parameters_too(cranfield: Cranfield, name: str, sa
 
 def test_weights_that_differ_look_different(cranfield: Cranfield) -> None:
     for name in ("TBG", "U", "RBP(p=0.999)", "NPV(r=0.001)"):
-        out = " ".join(cranfield("measures", name).out.partition("Weight of ranks")[2].split())
+        out = " ".join(cranfield("measures", name).out.partition("Rank weights")[2].split())
         weights = out.partition(" …")[0].split()
         assert len(weights) == len(set(weights)) == 10, name
 
@@ -185,7 +185,7 @@ def test_a_name_and_a_task_are_too_much(cranfield: Cranfield) -> None:
         ("AP", "the mean"),
         ("GMAP", "the geometric mean"),
         ("NumRet", "the sum"),
-        ("Gini", "a value of the run as a whole"),
+        ("Gini", "computed for the whole run"),
     ],
 )
 def test_it_says_how_the_values_of_queries_become_one(cranfield: Cranfield, name: str, how: str) -> None:
@@ -205,4 +205,4 @@ def test_the_parameters_of_a_measure_come_before_those_that_all_have(cranfield: 
 def test_a_measure_of_ones_own_may_say_nothing_of_itself(cranfield: Cranfield, tmp_path: Path) -> None:
     (tmp_path / "my.py").write_text("from cranfield import Measure\nclass Mine(Measure):\n    name = 'Mine'\n")
     out = cranfield("measures", f"{tmp_path / 'my.py'}:Mine").out
-    assert out.startswith("Mine\n\n  Weight of ranks") and "gain: 'Any'" not in out
+    assert out.startswith("Mine\n\n  Rank weights") and "gain: 'Any'" not in out

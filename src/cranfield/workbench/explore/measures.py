@@ -75,7 +75,7 @@ def _facts(measure: Measure) -> list[tuple[str, str]]:
     kind = type(measure)
     facts = [
         ("User", kind.user),
-        ("Weight of ranks", catalogue.describe_weights(measure)),
+        ("Rank weights", catalogue.describe_weights(measure)),
         ("Ignores", measure.ignores),
         ("Also called", ", ".join(kind.aliases)),
         ("In trec_eval", ", ".join(catalogue.collect_trec_names().get(kind, ()))),
