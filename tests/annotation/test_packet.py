@@ -281,7 +281,7 @@ def test_find_highlight_note_and_help(reader: Reader) -> None:
     page.get_by_role("button", name="Save").click()
     assert "Your note: rather 2 short" in page.locator(".mine").inner_text()
     reader.press("?")
-    assert "take back what you did last" in page.locator("dialog").inner_text()
+    assert "revert your last action" in page.locator("dialog").inner_text()
     reader.press("2")  # nothing happens behind a dialog
     reader.press("Escape")
     assert reader.progress == "Document 1 of 5, 5 left"

@@ -100,7 +100,7 @@ def test_every_key_does_what_it_says(two_topics: JudgmentLog) -> None:
         "Topic 2 (topic 2 of 2): bells",
         "Imagine that you are writing a report on the topic.",
         "'zz' is not a key",
-        "u  Undo: undo your last action",
+        "u  Undo: revert your last action",
         "Topic 2 is done; this is topic 1.",
     ):
         assert expected in text, expected

@@ -11,9 +11,9 @@ import re
 import sqlite3
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, TypeVar
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
@@ -54,22 +54,24 @@ class Connection:
 
     def rows(self, statement: str, *values: object) -> list[Row]:
         """All rows of a query."""
-        found = self.raw.execute(_translate(statement, self._dialect), _escape_values(values))
-        return [_unescape_row(row) for row in found.fetchall()]
+        return [_unescape_row(row) for row in self._execute(statement, values).fetchall()]
 
     def row(self, statement: str, *values: object) -> Row | None:
         """The first row of a query, None without one."""
-        found = self.raw.execute(_translate(statement, self._dialect), _escape_values(values)).fetchone()
-        return None if found is None else _unescape_row(found)
+        row = self._execute(statement, values).fetchone()
+        return None if row is None else _unescape_row(row)
 
     def value(self, statement: str, *values: object) -> Any:
         """The first value of the first row, None without one."""
-        found = self.row(statement, *values)
-        return None if found is None else found[0]
+        row = self.row(statement, *values)
+        return None if row is None else row[0]
 
     def run(self, statement: str, *values: object) -> int:
         """Run a statement that changes something; return how many rows it affected."""
-        return int(self.raw.execute(_translate(statement, self._dialect), _escape_values(values)).rowcount)
+        return int(self._execute(statement, values).rowcount)
+
+    def _execute(self, statement: str, values: Sequence[object]) -> Any:
+        return self.raw.execute(_translate(statement, self._dialect), _escape_values(values))
 
     def run_each(self, statement: str, rows: Sequence[Sequence[object]]) -> None:
         """Run the same statement for many rows."""
@@ -138,24 +140,36 @@ class ConnectionCache:
             raw.close()
 
 
-class Database:
+class Database(ABC):
     """The storage of judgments; safe to use from several threads and processes."""
 
     dialect: ClassVar[Mapping[str, str]]  # replacements for {serial} and so on in statements
     connection_class: ClassVar[type[Connection]] = Connection
+    begin_reading: ClassVar[str]
+    begin_writing: ClassVar[str]
+    error_class: type[Exception]
     name: str
 
     def __init__(self) -> None:
         self.connections: Connections = ConnectionCache(lambda: self.connect())
 
+    @abstractmethod
+    def connect(self) -> Any:
+        """Open a connection."""
+
+    @abstractmethod
+    def describe_error(self, error: Exception) -> JudgingError:
+        """The error as a sentence for users."""
+
     def read(self, work: Callable[[Connection], T]) -> T:
         """Run a function that only reads; all its queries see the same state."""
-        with self._translated_errors(), self.connections.acquire() as raw:
-            return self._in_transaction(raw, self.begin_reading, work)
+        with self._translated_errors():
+            return self._transact(self.begin_reading, work)
 
     def write(self, work: Callable[[Connection], T]) -> T:
         """Run a function that writes, completely or not at all. On return it is on disk."""
-        raise AssertionError("each database has its own way")
+        with self._translated_errors():
+            return self._transact(self.begin_writing, work)
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
@@ -169,37 +183,24 @@ class Database:
         """Close all idle connections."""
         self.connections.close()
 
-    begin_reading: ClassVar[str]
-    begin_writing: ClassVar[str]
-
-    def connect(self) -> Any:
-        raise AssertionError("each database has its own way")
-
-    def describe_error(self, error: Exception) -> JudgingError:
-        """The error as a sentence for users."""
-        raise AssertionError("each database has its own way")
-
-    @cached_property
-    def _errors(self) -> tuple[type[Exception], ...]:
-        raise AssertionError("each database has its own")
-
     @contextmanager
     def _translated_errors(self) -> Iterator[None]:
         try:
             yield
-        except self._errors as error:
+        except self.error_class as error:
             raise self.describe_error(error) from None
 
-    def _in_transaction(self, raw: Any, begin: str, work: Callable[[Connection], T]) -> T:
-        raw.execute(begin)
-        try:
-            result = work(self.connection_class(raw, self.dialect))
-            raw.execute("COMMIT")
-        except BaseException:
-            with suppress(Exception):
-                raw.execute("ROLLBACK")
-            raise
-        return result
+    def _transact(self, begin: str, work: Callable[[Connection], T]) -> T:
+        with self.connections.acquire() as raw:
+            raw.execute(begin)
+            try:
+                result = work(self.connection_class(raw, self.dialect))
+                raw.execute("COMMIT")
+            except BaseException:
+                with suppress(Exception):
+                    raw.execute("ROLLBACK")
+                raise
+            return result
 
 
 class SqliteDatabase(Database):
@@ -208,6 +209,7 @@ class SqliteDatabase(Database):
     dialect: ClassVar = {"serial": "INTEGER PRIMARY KEY AUTOINCREMENT", "real": "REAL", "lock": "", "skip": ""}
     begin_reading: ClassVar = "BEGIN"
     begin_writing: ClassVar = "BEGIN IMMEDIATE"
+    error_class = sqlite3.Error
 
     def __init__(self, file: str | os.PathLike[str], create: bool = True) -> None:
         super().__init__()
@@ -220,8 +222,8 @@ class SqliteDatabase(Database):
         self._check_owner()
 
     def write(self, work: Callable[[Connection], T]) -> T:
-        with self._writing, self._translated_errors(), self.connections.acquire() as raw:
-            return self._in_transaction(raw, self.begin_writing, work)
+        with self._writing:
+            return super().write(work)
 
     def connect(self) -> Any:
         raw = sqlite3.connect(self.file, timeout=LOCK_TIMEOUT, isolation_level=None, check_same_thread=False)
@@ -265,10 +267,6 @@ class SqliteDatabase(Database):
         if code.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
             return JudgingError(f"{self.name}: this is not a log of judgments, or it is damaged ({reason}).")
         return JudgingError(f"{self.name}: SQLite says: {reason}.")
-
-    @cached_property
-    def _errors(self) -> tuple[type[Exception], ...]:
-        return (sqlite3.Error,)
 
     def _check_owner(self) -> None:
         """Refuse a file of another application before changing anything in it."""
@@ -314,23 +312,15 @@ class PostgresDatabase(Database):
         self.url = urlunsplit(parts._replace(query=urlencode({"connect_timeout": "10", **options})))
         host = parts.netloc.rpartition("@")[2]
         self.name = f"postgresql://{host}{parts.path}, schema {self.schema}"  # without user and password
-        self._library = _psycopg()
+        self._library = _import_psycopg()
+        self.error_class = self._library.Error
 
-    def read(self, work: Callable[[Connection], T]) -> T:
-        with self._translated_errors():
-            return self._retry(self.begin_reading, work)
-
-    def write(self, work: Callable[[Connection], T]) -> T:
-        with self._translated_errors():
-            return self._retry(self.begin_writing, work)
-
-    def _retry(self, begin: str, work: Callable[[Connection], T]) -> T:
+    def _transact(self, begin: str, work: Callable[[Connection], T]) -> T:
         """Run a transaction, again if the server aborted it or was restarted."""
         errors = self._library.errors
         for rest in reversed(range(MAX_ATTEMPTS)):
             try:
-                with self.connections.acquire() as raw:
-                    return self._in_transaction(raw, begin, work)
+                return super()._transact(begin, work)
             except (errors.DiskFull, errors.OutOfMemory, errors.TooManyConnections):
                 raise
             except self._library.OperationalError:
@@ -360,10 +350,6 @@ class PostgresDatabase(Database):
             return DatabaseBusy(f"{self.name}: PostgreSQL cannot be reached: {reason}. Nothing was saved; try again.")
         return JudgingError(f"{self.name}: PostgreSQL says: {reason}.")
 
-    @cached_property
-    def _errors(self) -> tuple[type[Exception], ...]:
-        return (self._library.Error,)
-
 
 def open_database(place: str | os.PathLike[str], create: bool = True) -> Database:
     """Open the database at a file name or URL."""
@@ -375,7 +361,7 @@ def open_database(place: str | os.PathLike[str], create: bool = True) -> Databas
     return SqliteDatabase(text.removeprefix("sqlite:"), create)
 
 
-def _psycopg() -> Any:
+def _import_psycopg() -> Any:
     try:
         import psycopg
     except ImportError:

@@ -21,7 +21,7 @@ class Action(Record):
 JUDGING_ACTIONS = (
     Action("back", ("b", "k", "ArrowLeft"), "Back", "go to the previous document; a new grade replaces the old one"),
     Action("forward", ("f", "j", "ArrowRight"), "Forward", "go to the next document, as far as you have seen them"),
-    Action("undo", ("u",), "Undo", "undo your last action, and show its document"),
+    Action("undo", ("u",), "Undo", "revert your last action, and show its document"),
     Action("skip", ("s",), "Skip", "leave the document for later: it comes again at the end"),
     Action("cannot", ("x",), "Cannot judge", "broken, empty, in another language; this is not the lowest grade"),
     Action("note", ("n",), "Note", "write a note about the document"),

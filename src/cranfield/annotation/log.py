@@ -480,20 +480,12 @@ def _save_state(db: Connection, pair: int, assessor: str, again: int, state: Jud
     if state == JudgmentState():
         db.run("DELETE FROM states WHERE pair = ? AND assessor = ? AND again = ?", pair, assessor, again)
         return
-    db.run(
-        """
+    statement = """
         INSERT INTO states (pair, assessor, again, kind, grade, note, recorded_at) VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (pair, assessor, again) DO UPDATE
         SET kind = excluded.kind, grade = excluded.grade, note = excluded.note, recorded_at = excluded.recorded_at
-        """,
-        pair,
-        assessor,
-        again,
-        state.kind,
-        state.grade,
-        state.note,
-        state.recorded_at,
-    )
+    """
+    db.run(statement, pair, assessor, again, state.kind, state.grade, state.note, state.recorded_at)
 
 
 def _update_counts(db: Connection, pair: int) -> None:

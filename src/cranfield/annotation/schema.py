@@ -31,6 +31,35 @@ class Migration(Record):
     postgres: tuple[str, ...] = ()
 
 
+def _create_events(table: str, key: str, constraint: str = "") -> str:
+    return f"""
+    CREATE TABLE {table} (
+        seq {{serial}},
+        {key},
+        kind TEXT NOT NULL,
+        assessor TEXT NOT NULL REFERENCES assessors (assessor),
+        query TEXT,
+        doc TEXT,
+        pair BIGINT REFERENCES pairs (pair),
+        again INTEGER NOT NULL,
+        grade {{real}},
+        note TEXT,
+        undoes TEXT,
+        shown_at TEXT,
+        judged_at TEXT NOT NULL,
+        recorded_at TEXT NOT NULL,
+        active_ms INTEGER,
+        method TEXT NOT NULL,
+        version TEXT NOT NULL{constraint}
+    )
+    """
+
+
+_EVENT_INDEXES = (
+    "CREATE INDEX events_of_pair ON events (pair, assessor)",
+    "CREATE INDEX events_of_assessor ON events (assessor, recorded_at, seq)",
+    "CREATE INDEX events_undone ON events (undoes)",
+)
 _TABLES = (
     "CREATE TABLE settings (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
     "CREATE TABLE topics (query TEXT PRIMARY KEY, number INTEGER NOT NULL)",
@@ -82,30 +111,8 @@ _TABLES = (
     )
     """,
     "CREATE INDEX places_to_do ON places (assessor, query, status, later, place)",
-    """
-    CREATE TABLE events (
-        seq {serial},
-        key TEXT NOT NULL UNIQUE,
-        kind TEXT NOT NULL,
-        assessor TEXT NOT NULL REFERENCES assessors (assessor),
-        query TEXT,
-        doc TEXT,
-        pair BIGINT REFERENCES pairs (pair),
-        again INTEGER NOT NULL,
-        grade {real},
-        note TEXT,
-        undoes TEXT,
-        shown_at TEXT,
-        judged_at TEXT NOT NULL,
-        recorded_at TEXT NOT NULL,
-        active_ms INTEGER,
-        method TEXT NOT NULL,
-        version TEXT NOT NULL
-    )
-    """,
-    "CREATE INDEX events_of_pair ON events (pair, assessor)",
-    "CREATE INDEX events_of_assessor ON events (assessor, recorded_at, seq)",
-    "CREATE INDEX events_undone ON events (undoes)",
+    _create_events("events", "key TEXT NOT NULL UNIQUE"),
+    *_EVENT_INDEXES,
     """
     CREATE TABLE states (
         pair BIGINT NOT NULL REFERENCES pairs (pair),
@@ -147,37 +154,14 @@ _POSTGRES_APPEND_ONLY = (
 # A key identifies an action of one assessor. A key used by somebody else must not be an error, or assessors could probe
 # what others did. SQLite cannot drop a constraint: the table is created again, with its triggers.
 _SQLITE_KEYS_BY_ASSESSOR = (
-    """
-    CREATE TABLE events_anew (
-        seq {serial},
-        key TEXT NOT NULL,
-        kind TEXT NOT NULL,
-        assessor TEXT NOT NULL REFERENCES assessors (assessor),
-        query TEXT,
-        doc TEXT,
-        pair BIGINT REFERENCES pairs (pair),
-        again INTEGER NOT NULL,
-        grade {real},
-        note TEXT,
-        undoes TEXT,
-        shown_at TEXT,
-        judged_at TEXT NOT NULL,
-        recorded_at TEXT NOT NULL,
-        active_ms INTEGER,
-        method TEXT NOT NULL,
-        version TEXT NOT NULL,
-        UNIQUE (assessor, key)
-    )
-    """,
+    _create_events("events_anew", "key TEXT NOT NULL", ", UNIQUE (assessor, key)"),
     """
     INSERT INTO events_anew SELECT seq, key, kind, assessor, query, doc, pair, again, grade, note, undoes, shown_at,
         judged_at, recorded_at, active_ms, method, version FROM events
     """,
     "DROP TABLE events",
     "ALTER TABLE events_anew RENAME TO events",
-    "CREATE INDEX events_of_pair ON events (pair, assessor)",
-    "CREATE INDEX events_of_assessor ON events (assessor, recorded_at, seq)",
-    "CREATE INDEX events_undone ON events (undoes)",
+    *_EVENT_INDEXES,
     *_SQLITE_APPEND_ONLY,
 )
 _POSTGRES_KEYS_BY_ASSESSOR = (

@@ -7,14 +7,14 @@ of new relevant documents with depth, and on relevant documents known from anoth
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from cranfield.base import Record, join_names, pluralize
+from cranfield.base import Record, join_names, pluralize, replace
 from cranfield.data import Ints, Qrels
 from cranfield.errors import CranfieldError, EvaluationError
 from cranfield.io import as_qrels
@@ -268,7 +268,7 @@ SAMPLING = (
 
 
 def _by_sampling(inputs: _Inputs, sample: Qrels | None) -> MethodResult:
-    method = _method("sampling", "random sample", SAMPLING)
+    method = partial(MethodResult, "sampling", "random sample", SAMPLING)
     if sample is None:
         return method(None, why_not="needs the judgments of a random sample: --sample QRELS.")
     if inputs.populations is None:
@@ -381,7 +381,7 @@ RECAPTURE = (
 
 
 def _by_recapture(inputs: _Inputs) -> MethodResult:
-    method = _method("recapture", "capture–recapture", RECAPTURE)
+    method = partial(MethodResult, "recapture", "capture–recapture", RECAPTURE)
     pooled = inputs.pooled
     if pooled is None:
         return method(None, why_not="needs runs as finders: name two or more.")
@@ -450,12 +450,11 @@ def _recapture_estimate(query: str, known: int, found: Recapture) -> RelevantEst
 
 
 def _add_splits(overall: RelevantEstimate, splits: Sequence[_Split]) -> RelevantEstimate:
-    all_splits = [
+    rows = [
         {"finder": split.name, "total": split.overall.total, "low": split.overall.low, "high": split.overall.high}
         for split in splits
     ]
-    details = {**overall.details, "splits": all_splits}
-    return RelevantEstimate(None, overall.known, overall.total, overall.low, overall.high, details)
+    return replace(overall, details={**overall.details, "splits": rows})
 
 
 # Extrapolation
@@ -470,9 +469,8 @@ def _by_extrapolation(inputs: _Inputs, to: int | None) -> MethodResult:
     pooled = inputs.pooled
     depth = 0 if pooled is None else pooled.depth
     end = 2 * depth if to is None else to
-    method = _method(
-        "extrapolation", f"extrapolation to depth {end:,}" if pooled else "extrapolation of the pool", EXTRAPOLATION
-    )
+    title = f"extrapolation to depth {end:,}" if pooled else "extrapolation of the pool"
+    method = partial(MethodResult, "extrapolation", title, EXTRAPOLATION)
     if pooled is None:
         return method(None, why_not="needs the runs that were pooled.")
     if end <= depth:
@@ -519,7 +517,7 @@ EXTERNAL = (
 
 
 def _by_external(inputs: _Inputs, external: Qrels | None) -> MethodResult:
-    method = _method("external", "outside source", EXTERNAL)
+    method = partial(MethodResult, "external", "outside source", EXTERNAL)
     if external is None:
         return method(None, why_not="needs relevant documents from another source: --external QRELS.")
     theirs = dict(zip(external.queries, external.judged, strict=True))
@@ -565,18 +563,6 @@ def _external_estimate(
     return RelevantEstimate(
         topic, known, None if total is None else max(total, least), max(low, least), high, details, note
     )
-
-
-def _method(name: str, title: str, assumption: str) -> Callable[..., MethodResult]:
-    def result(
-        overall: RelevantEstimate | None,
-        topics: tuple[RelevantEstimate, ...] = (),
-        why_not: str = "",
-        notes: tuple[str, ...] = (),
-    ) -> MethodResult:
-        return MethodResult(name, title, assumption, overall, topics, why_not, notes)
-
-    return result
 
 
 def _run_recalls(inputs: _Inputs) -> Iterator[RunRecall]:

@@ -17,7 +17,7 @@ from cranfield.base import pluralize, replace
 _DESCRIPTIONS = {
     "back": "go to the previous disagreement; a new grade replaces the old one",
     "forward": "go to the next disagreement",
-    "undo": "undo your last decision, and show it",
+    "undo": "revert your last decision, and show it",
     "skip": "leave it undecided and continue",
     "note": "give a reason; it is saved with your decision",
     "topic": "continue with the next topic that has disagreements",

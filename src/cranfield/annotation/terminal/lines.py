@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TextIO
 
 from cranfield.annotation.documents import Highlighter, find_phrase
@@ -59,16 +58,7 @@ class _Lines:
 
     def _act(self, name: str, text: str) -> None:
         session = self._session
-        moves: dict[str, Callable[[], None]] = {
-            "back": session.back,
-            "forward": session.forward,
-            "undo": session.undo,
-            "skip": session.skip,
-            "cannot": lambda: session.cannot(text),
-            "topic": session.next_topic,
-        }
-        if name in moves:
-            moves[name]()
+        if session.act(name, text):
             self.show()
         elif name == "note":
             session.note(text)

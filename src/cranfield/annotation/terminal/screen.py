@@ -97,16 +97,7 @@ class _Screen:
 
     def _act(self, name: str) -> None:
         session = self._session
-        moves = {
-            "back": session.back,
-            "forward": session.forward,
-            "undo": session.undo,
-            "skip": session.skip,
-            "cannot": session.cannot,
-            "topic": session.next_topic,
-        }
-        if name in moves:
-            moves[name]()
+        if session.act(name):
             self._reset()
         elif name in ("note", "find"):
             self._prompt, session.message = name, ""

@@ -83,6 +83,20 @@ class TerminalSession(ABC):
     def state(self) -> str:
         """The state of the document in words; empty for a new one."""
 
+    def act(self, name: str, text: str = "") -> bool:
+        """Perform an action by name; False if it is not one of a session but of what shows it, such as help."""
+        actions: dict[str, Callable[[], None]] = {
+            "back": self.back,
+            "forward": self.forward,
+            "undo": self.undo,
+            "skip": self.skip,
+            "cannot": lambda: self.cannot(text),
+            "topic": self.next_topic,
+        }
+        if name in actions:
+            actions[name]()
+        return name in actions
+
     def close(self) -> None:
         """End the session; others need not wait for its document."""
         return
