@@ -139,7 +139,7 @@ def test_a_person_judges_by_keyboard_undoes_reloads_and_goes_on_in_the_same_orde
 def test_highlighting_finding_guidelines_help_and_topics_are_a_key_away(
     chromium: Any, folder: Path, service: Any
 ) -> None:
-    from dataclasses import replace
+    from cranfield.base import replace
 
     service.log.configure(replace(service.log.settings, guidelines="Judge as if you had a puncture."))
     with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
@@ -484,9 +484,9 @@ def test_two_assessors_overlap_disagree_are_adjudicated_and_exported(chromium: A
             cora.goto(f"{address}/adjudicate")
             assert "Text 0" in cora.locator("article").inner_text()
             for key, shown in (
-                ("2", "text=No disagreement waits"),
+                ("2", "text=There are no disputes"),
                 ("u", "article"),
-                ("2", "text=No disagreement waits"),
+                ("2", "text=There are no disputes"),
             ):
                 with cora.expect_navigation():  # keys are heard once a page is loaded
                     cora.keyboard.press(key)
