@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.explanation import Explanation, explain
     from cranfield.evaluation.run_names import distinct_names
     from cranfield.evaluation.scores import JUDGED_DEPTH, RunScores, Scores, drop_zero_fraction, group_queries
-    from cranfield.evaluation.tools.comparison import Comparison, ToolEvaluator, ToolValue, compare_tools_on
+    from cranfield.evaluation.tools.comparison import Comparison, ToolEvaluator, ToolValue, compare_tools, compare_tools_on
     from cranfield.evaluation.tools.conventions import TOOLS
     from cranfield.evaluation.tools.trec_eval import trec_eval
 
@@ -26,7 +26,7 @@ __all__, __getattr__ = lazy_exports(
         "evaluator": "Evaluator TIE_SAMPLES check_weights evaluate",
         "run_names": "distinct_names",
         "scores": "JUDGED_DEPTH RunScores Scores drop_zero_fraction group_queries",
-        "tools.comparison": "Comparison ToolEvaluator ToolValue compare_tools_on",
+        "tools.comparison": "Comparison ToolEvaluator ToolValue compare_tools compare_tools_on",
         "tools.conventions": "TOOLS",
         "tools.trec_eval": "trec_eval",
     },
