@@ -13,7 +13,13 @@ if TYPE_CHECKING:
     from cranfield.evaluation.explanation import Explanation, explain
     from cranfield.evaluation.run_names import distinct_names
     from cranfield.evaluation.scores import JUDGED_DEPTH, RunScores, Scores, drop_zero_fraction, group_queries
-    from cranfield.evaluation.tools.comparison import Comparison, ToolEvaluator, ToolValue, compare_tools, compare_tools_on
+    from cranfield.evaluation.tools.comparison import (
+        Comparison,
+        ToolEvaluator,
+        ToolValue,
+        compare_tools,
+        compare_tools_on,
+    )
     from cranfield.evaluation.tools.conventions import TOOLS
     from cranfield.evaluation.tools.trec_eval import trec_eval
 
