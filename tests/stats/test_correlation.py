@@ -308,7 +308,7 @@ def test_the_truncated_sum_of_other_programs_gives_identical_lists_less_than_1()
 
 
 def test_an_item_stands_once_and_p_is_a_chance():
-    with pytest.raises(CranfieldError, match="'a' stands in the ranking twice"):
+    with pytest.raises(CranfieldError, match="'a' is in the ranking twice"):
         rbo(["a", ("b", "a")], ["a"])
     with pytest.raises(CranfieldError, match="between 0 and 1"):
         rbo("ab", "ba", p=1.0)
