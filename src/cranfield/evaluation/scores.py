@@ -82,6 +82,7 @@ class RunScores(Record, eq=False):
 class Scores(Record, eq=False):
     """What `evaluate` gives: a value for each run, measure and query.
 
+    >>> from cranfield import evaluate
     >>> scores = evaluate({"q1": {"a": 1}}, {"q1": {"b": 2.0, "a": 1.0}}, ["RR", "P@1"])
     >>> scores.mean("RR")
     0.5

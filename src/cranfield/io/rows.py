@@ -154,7 +154,7 @@ class QrelsRows:
 def find_column(names: Iterable[str], aliases: Sequence[str]) -> str | None:
     """The name among `names` that stands for an idea, the most specific alias first.
 
-    >>> find_column(["query", "qid", "docno"], QUERY)
+    >>> find_column(["query", "qid", "docno"], QUERY_COLUMNS)
     'qid'
     """
     return _column(tuple(names), tuple(aliases))

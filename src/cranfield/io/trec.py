@@ -295,7 +295,7 @@ def select_rows(qrels: Qrels, layout: str) -> list[int]:
 def format_number(value: float) -> bytes:
     """A number as it is written: whole ones without a point, others so that they read back exactly.
 
-    >>> format_number(2.0), number(0.1)
+    >>> format_number(2.0), format_number(0.1)
     (b'2', b'0.1')
     """
     whole_one = value.is_integer() and abs(value) < 1e15
