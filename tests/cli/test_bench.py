@@ -38,9 +38,9 @@ def test_latency_throughput_and_indexing_are_told_with_the_machine(
     assert found.code == 0
     for part in (
         "latency in ms, one query at a time",
-        "latency in ms at 100 queries a second",
+        "latency in ms at 100 queries per second",
         "latency in ms, cold: from a start to the first result",
-        "queries a second",
+        "queries per second",
         "indexing 223 documents",
         "documents/s",
         "temporary, MB",

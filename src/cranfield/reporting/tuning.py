@@ -62,7 +62,7 @@ def as_json(tuning: Tuning) -> str:
 def format_setting(setting: Setting) -> str:
     """A setting, as it follows the name of a system.
 
-    >>> shown({"k1": 0.9, "b": 0.4})
+    >>> format_setting({"k1": 0.9, "b": 0.4})
     'k1=0.9,b=0.4'
     """
     return ",".join(f"{name}={value:g}" for name, value in setting.items())

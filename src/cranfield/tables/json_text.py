@@ -12,7 +12,7 @@ from typing import Any
 def dump_json(content: Any, indent: int | None = 2) -> str:
     r"""JSON with a final newline. Bytes of ids that are not UTF-8 are escaped as single surrogates.
 
-    >>> dumped({"query": "\udcff", "title": "é"}, indent=None)
+    >>> dump_json({"query": "\udcff", "title": "é"}, indent=None)
     '{"query": "\\udcff", "title": "é"}\n'
     """
     text = json.dumps(content, indent=indent, ensure_ascii=False, allow_nan=False) + "\n"

@@ -138,7 +138,7 @@ def _add_style(text: str, style: str, styled: bool) -> str:
 def count_columns(text: str) -> int:
     """The number of terminal columns that a text takes.
 
-    >>> columns("nDCG@10"), columns("検索"), columns("e\u0301")
+    >>> count_columns("nDCG@10"), count_columns("検索"), count_columns("e\u0301")
     (7, 4, 1)
     """
     if text.isascii():
