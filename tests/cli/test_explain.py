@@ -127,7 +127,7 @@ def test_terms_that_are_hidden_have_a_column_all_the_same(cranfield: Cranfield, 
     (small / "late.run").write_text("1 Q0 x 1 3 t\n1 Q0 b 2 2 t\n1 Q0 a 3 1 t\n")
     call = ("explain", "NumRel", small / "qrels", small / "late.run", "--query", "1", "--top", "2")
     out = cranfield(*call).out
-    assert "Term" in out and "1 more rank not shown: it adds 1." in out
+    assert "Term" in out and "1 more rank not shown; it adds 1." in out
 
 
 def test_relevance_and_collection_size_can_be_given(cranfield: Cranfield, small: Path) -> None:

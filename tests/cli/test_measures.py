@@ -43,7 +43,7 @@ def test_all_there_is_to_say_of_one(cranfield: Cranfield) -> None:
         "In ir_measures    nDCG",
         "Values            0 to 1",
         "Better            more",
-        "Rank weights   1.000 .631 .500 .431 .387 .356 .333 .315 .301 .289 …",
+        "Rank weights      1.000 .631 .500 .431 .387 .356 .333 .315 .301 .289 …",
         "Järvelin",
         "@ or cutoff",
         "Default: the whole ranking.",
@@ -72,9 +72,9 @@ def test_any_name_of_a_measure_will_do(cranfield: Cranfield, name: str, title: s
 
 def test_parameters_of_a_name_are_those_of_what_is_told(cranfield: Cranfield) -> None:
     half = cranfield("measures", "RBP(p=.5)").out
-    assert "Rank weights   .500 .250 .125 .062 .031" in half and "(RBP(p=0.5)): (1 − p)·p^(i−1)" in half
+    assert "Rank weights      .500 .250 .125 .062 .031" in half and "(RBP(p=0.5)): (1 − p)·p^(i−1)" in half
     assert ".200 .160 .128" in cranfield("measures", "RBP").out
-    assert "Rank weights   .500 .500 .000" in cranfield("measures", "P@2").out
+    assert "Rank weights      .500 .500 .000" in cranfield("measures", "P@2").out
     residual = json.loads(cranfield("measures", "INST(value='ED',residual=True)", "--format", "json").out)
     assert residual["better"] == "–" and residual["range"][1] is None and "C_j" in residual["formula"]
     assert "Values            −∞ to 1" in cranfield("measures", "nDCG(gain={0:-1})").out

@@ -199,7 +199,7 @@ def list_as_text() -> str:
         "\n".join([family, *(_entry(kind.name, kind.title, size) for kind in kinds)])
         for family, kinds in group_by_family().items()
     ]
-    hint = "For details: cranfield measures NAME. For recommendations: cranfield measures --for TASK."
+    hint = "Details: cranfield measures NAME. Advice: cranfield measures --for TASK."
     return "\n\n".join([*blocks, hint]) + "\n"
 
 
