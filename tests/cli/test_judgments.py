@@ -114,7 +114,7 @@ def test_a_plan_says_who_judges_what(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert sum(pair.wanted == 2 for pair in log.pairs()) == 8
         assert [pair.doc for pair in log.pairs() if pair.gold is not None] == ["known"]
     again = cranfield("judgments", "plan", "log.db", "--topic", "cyd=1, 2")
-    assert "4 topics given to 3 assessors." in again.out
+    assert "4 topics assigned to 3 assessors." in again.out
     assert "expected NAME=TOPIC,TOPIC" in cranfield("judgments", "plan", "log.db", "--topic", "cyd").err
     assert "nothing to judge for query '77'" in cranfield("judgments", "plan", "log.db", "--topic", "cyd=77").err
 

@@ -290,4 +290,4 @@ def test_a_topic_without_anything_judged_is_replayed_too(other: str, cranfield: 
     (tmp_path / "run").write_text("1 Q0 a 1 1 x\n2 Q0 b 1 1 x\n")
     (tmp_path / "qrels").write_text(f"1 0 a 1\n{other}\n")
     done = cranfield("pool", tmp_path / "run", "--replay", tmp_path / "qrels", "--strategy", "mm")
-    assert done.code == 0 and "1 judgments (1 to be found)" in done.out
+    assert done.code == 0 and "1 judgments (1 relevant in all)" in done.out

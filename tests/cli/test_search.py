@@ -126,7 +126,10 @@ def test_what_is_wrong_is_said(cranfield: Cranfield, folder: Path) -> None:
         ),
         ((*search, "--system", "dense", "--embeddings", "host:80", "--model", "m"), "not a URL of a server: 'host:80'"),
         ((*search, "--system", "dense+rm3"), "feedback adds words to a query, and dense has none"),
-        ((*search, "--system", "dense:similarity=l2"), "dense: similarity=l2 is none of inner, cosine."),
+        (
+            (*search, "--system", "dense:similarity=l2"),
+            "dense: similarity='l2' is unknown: expected one of inner, cosine.",
+        ),
         ((*search, "--system", "bm25+mmr:beta=1"), "mmr has no parameter 'beta': it has lambda, docs."),
         ((*search, "--system", "bm25", "--system", "lm", "--fuse", "mean"), "'mean'"),
         (("search", "docs.npy", "topics.jsonl", "--system", "bm25+mmr"), "docs.npy: of which documents"),

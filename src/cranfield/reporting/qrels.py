@@ -30,7 +30,7 @@ MOST_SHOWN = 5  # conflicts and changes in text; files have all
 def describe_size(qrels: Qrels) -> str:
     """The number of judgments and topics.
 
-    >>> size_of(Qrels.from_rows(["1", "2"], ["a", "a"], [1, 0]))
+    >>> describe_size(Qrels.from_rows(["1", "2"], ["a", "a"], [1, 0]))
     '2 judgments of 2 topics'
     """
     return f"{pluralize(len(qrels), 'judgment')} of {pluralize(len(qrels.queries), 'topic')}"

@@ -146,7 +146,7 @@ def make_excerpts(documents: Iterable[Document], wanted: Iterable[str]) -> dict[
 def shorten(text: str, letters: int) -> str:
     """The beginning of a text, cut between words.
 
-    >>> shortened("Put it on level,  so that\\nit fits", 20)
+    >>> shorten("Put it on level,  so that\\nit fits", 20)
     'Put it on level, so …'
     """
     plain = " ".join(text[: 4 * letters].split())
@@ -159,7 +159,7 @@ def shorten(text: str, letters: int) -> str:
 def assign_shades(grades: Iterable[float]) -> dict[str, tuple[str, ...]]:
     """The ground and the ink of each grade: one hue, the darker the higher, and in the dark the lighter.
 
-    >>> shades([0, 1, 2])["2"]
+    >>> assign_shades([0, 1, 2])["2"]
     ('#08306b', '#ffffff', '#deebf7', '#000000')
     """
     known = sorted({0.0, *grades})

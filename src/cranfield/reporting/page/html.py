@@ -21,7 +21,7 @@ Content = str | Html | None
 def escape(text: str) -> Html:
     """A text as it stands in a page, whatever it holds.
 
-    >>> escaped("<b> & \\udcff")
+    >>> escape("<b> & \\udcff")
     '&lt;b&gt; &amp; \\\\xff'
     """
     return text if isinstance(text, Html) else Html(html.escape(format_label(text)))

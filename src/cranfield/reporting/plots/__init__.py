@@ -40,7 +40,7 @@ __all__, __getattr__ = lazy_exports(
 
 # the kinds of plots, with a description; a kind is drawn by the function of its name
 PLOT_KINDS = {
-    "precision-recall": "Interpolated precision by recall, as a mean or for one topic.",
+    "precision-recall": "Interpolated precision by recall, mean or one topic.",
     "plane": "Precision against recall, with lines of equal F1.",
     "cutoffs": "nDCG@k, P@k and R@k, or other measures, by k.",
     "weights": "How much each rank weighs in a measure; needs no files.",
@@ -49,7 +49,7 @@ PLOT_KINDS = {
     "boxes": "The spread of topics: quartiles, median, every topic.",
     "scatter": "A system against the baseline, topic by topic.",
     "means": "Means with confidence intervals.",
-    "correlation": "How similarly measures rank the systems (Kendall's tau).",
+    "correlation": "How measures agree on the ranking (Kendall's tau).",
     "critical-difference": "Average ranks; bars join systems that do not differ.",
     "pareto": "Effectiveness against latency; needs --costs.",
     "gain": "DCG of one topic, against that of the ideal ranking.",

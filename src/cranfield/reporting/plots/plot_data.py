@@ -32,7 +32,7 @@ _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\ufdd0-\ufdef\ufffe\uffff\u2028\u2
 def format_label(name: str) -> str:
     """An id as it can be drawn: bytes that are no text, signs that XML forbids or that turn text round are written out.
 
-    >>> shown("a\\udcff\\x01")
+    >>> format_label("a\\udcff\\x01")
     'a\\\\xff\\\\x01'
     """
     text = name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
@@ -42,7 +42,7 @@ def format_label(name: str) -> str:
 def round_number(value: float | None) -> float | None:
     """A number as a picture keeps it; null where there is none.
 
-    >>> rounded(2 / 3), rounded(float("nan"))
+    >>> round_number(2 / 3), round_number(float("nan"))
     (0.666667, None)
     """
     if value is None or not math.isfinite(value):
@@ -57,7 +57,7 @@ def round_numbers(values: Iterable[float]) -> list[float | None]:
 def join_systems(texts: Sequence[str], most: int = 4) -> str:
     """A few names in a sentence, or how many systems they are.
 
-    >>> several(["bm25", "lm", "rm3"]), several(["x"] * 12)
+    >>> join_systems(["bm25", "lm", "rm3"]), join_systems(["x"] * 12)
     ('bm25, lm and rm3', '12 systems')
     """
     if len(texts) > most:
@@ -68,7 +68,7 @@ def join_systems(texts: Sequence[str], most: int = 4) -> str:
 def find_leaders(worth: Mapping[str, float]) -> list[str]:
     """Who has the highest value; several if they tie.
 
-    >>> leaders({"bm25": 0.4, "lm": 0.5, "rm3": 0.5})
+    >>> find_leaders({"bm25": 0.4, "lm": 0.5, "rm3": 0.5})
     ['lm', 'rm3']
     """
     best = max(worth.values())
@@ -93,7 +93,7 @@ def _keyed(text: str) -> str:
 def make_distinct(texts: Sequence[str]) -> list[str]:
     """Texts with a mark behind those that are there already.
 
-    >>> distinct(["a", "b", "a"])
+    >>> make_distinct(["a", "b", "a"])
     ['a', 'b', "a'"]
     """
     found: dict[str, None] = {}
@@ -150,7 +150,7 @@ def choose_measures(
 ) -> list[str | Measure]:
     """The measures that are asked for, whether one or several, or the usual ones.
 
-    >>> measures_or("AP", ["nDCG@10"]), measures_or(None, ["nDCG@10"])
+    >>> choose_measures("AP", ["nDCG@10"]), choose_measures(None, ["nDCG@10"])
     (['AP'], ['nDCG@10'])
     """
     if isinstance(asked, (str, Measure)):
@@ -283,7 +283,7 @@ def rank_by_mean(col: MeasureColumn, means: Floats) -> list[int]:
 def split_into_groups(n: int, most: int) -> list[slice]:
     """Places of n neighbours, as many together as it takes for at most so many groups.
 
-    >>> gathered(5, 3)
+    >>> split_into_groups(5, 3)
     [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
     """
     size = max(1, math.ceil(n / most))
@@ -293,7 +293,7 @@ def split_into_groups(n: int, most: int) -> list[slice]:
 def label_group(queries: Sequence[str]) -> str:
     """The name of one topic, or of several that are drawn as one.
 
-    >>> together(["7"]), together(["7", "3", "12"])
+    >>> label_group(["7"]), label_group(["7", "3", "12"])
     ('7', '7 … 12 (3)')
     """
     return queries[0] if len(queries) == 1 else f"{queries[0]} … {queries[-1]} ({len(queries):,})"

@@ -175,7 +175,7 @@ def make_legend(systems: Sequence[str], width: int, lines: bool = True) -> dict[
 def wrap_title(text: str, width: int, size: int = 12) -> list[str]:
     """A text in lines that fit above a picture.
 
-    >>> wrapped("lm is better than bm25 on 12 of 20 topics", 160)
+    >>> wrap_title("lm is better than bm25 on 12 of 20 topics", 160)
     ['lm is better than bm25 on', '12 of 20 topics']
     """
     letters = max(20, round(width / (size * 0.52)))

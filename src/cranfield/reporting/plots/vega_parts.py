@@ -74,7 +74,7 @@ def name_array(texts: Iterable[str]) -> str:
 def quote(text: str) -> str:
     """A text in a Vega expression.
 
-    >>> quoted("it's")
+    >>> quote("it's")
     "'it\\\\'s'"
     """
     escaped = text.replace("\\", "\\\\").replace("'", "\\'")
@@ -171,7 +171,7 @@ def end_labels(ends: Mapping[str, float], colour: Channel, y: Channel, size: tup
 def space_out(places: Sequence[float], least: float, low: float, high: float) -> list[float]:
     """Places moved as little as it takes to be at least so far from each other, between two ends if there is room.
 
-    >>> apart([0.5, 0.5, 0.9], 0.1, 0, 1)
+    >>> space_out([0.5, 0.5, 0.9], 0.1, 0, 1)
     [0.55, 0.45, 0.9]
     """
     # places that would touch become a group around the middle of where its members would like to be
