@@ -15,7 +15,7 @@ def test_the_sample_size_comes_first(cranfield: Cranfield, small: Path) -> None:
     assert result.code == 0 and result.err == ""
     first, _, rest = result.out.partition("\n\n")
     assert first == "4 judgments of 2 topics include 3 relevant documents (grade 1 or higher)."
-    assert "a collection of 1,000 documents, 1,996 pairs of topic and document), 95 % sure" in rest.replace("\n  ", " ")
+    assert "a collection of 1,000 documents, 1,996 pairs of topic and document), at 95 %" in rest.replace("\n  ", " ")
     assert "show a recall of 80.0 % or more" in rest.replace("\n  ", " ")
     assert "Chapman" not in rest
 
