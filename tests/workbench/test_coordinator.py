@@ -285,13 +285,13 @@ def test_the_form_of_an_export_stays_whatever_is_chosen(cora: Any) -> None:
     assert found["judgments"] == 0 and "nothing remains" in found["problem"]
 
 
-def test_judgments_that_nobody_has_a_seat_for_are_told(app: Any, service: Any) -> None:
+def test_judgments_that_no_assigned_assessor_can_make_are_reported(app: Any, service: Any) -> None:
     cora = signed_in(app, "cora")
     assert post(cora, "/plan/deal", names="ada, grace").status_code == 303
     assert cora.get("/progress.json").json()["notes"] == []
     post(cora, "/plan/settings", judgments="2")
     for page in ("/plan", "/progress"):
-        (note,) = [one for one in cora.get(f"{page}.json").json()["notes"] if "seat" in one]
+        (note,) = [one for one in cora.get(f"{page}.json").json()["notes"] if "cannot be made" in one]
         assert note.startswith("9 judgments cannot be made by the assessors assigned (topics '1', '2')")
         assert "9 judgments cannot be made" in cora.get(page).text
 
