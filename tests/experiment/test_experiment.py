@@ -517,7 +517,7 @@ def test_systems_compare_vectors_that_a_workspace_names(tmp_path: Path) -> None:
             "systems.bm25: dense compares vectors: name the files, vectors = and query_vectors =",
         ),
         ('["AP"', '["APP"', "evaluation.measures: "),
-        ('["bm25", "lm"] }', '["bm25", "lm"], method = "x" }', "systems.rrf: unknown method of fusion 'x'"),
+        ('["bm25", "lm"] }', '["bm25", "lm"], method = "x" }', "systems.rrf: unknown fusion method 'x'"),
         ('["bm25", "lm"] }', '["bm25", "lm"], method = "wsum" }', "systems.rrf: wsum needs weights"),
         ("[pool]", 'test = "x"\n[pool]', 'evaluation.test: is "x", expected one of t, '),
         ("[systems]", 'index = { stemmer = "elvish" }\n[systems]', "collection.index: no stemmer for 'elvish'"),
