@@ -304,7 +304,7 @@ def test_an_address_with_a_topic_that_is_not_there_names_those_that_are(
 ) -> None:
     with serving(make_app(judging=service, local_user="ada")) as address, tab(chromium) as page:
         page.goto(f"{address}/judge?query=zzz")
-        said(page, "there is nothing to judge for query 'zzz'; there is for '1', '2'.")
+        said(page, "there is nothing to judge for query 'zzz'; the pool has '1', '2'.")
         assert progress(page) == "Document 1 of 6, 6 left"
         press(page, "1")
         page.wrong.clear()
