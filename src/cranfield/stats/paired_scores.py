@@ -51,7 +51,10 @@ class PairedScores(Record, eq=False):
     @cached_property
     def sd(self) -> float:
         """The standard deviation of the differences, with n − 1; 0 if it is only rounding."""
-        return 0.0 if is_constant(self.differences) else standard_deviation(self.a - self.b)
+        if is_constant(self.differences):
+            return 0.0
+        # rounding may split differences that are nearly the same: then that of the rounded ones
+        return standard_deviation(self.a - self.b) or standard_deviation(self.differences)
 
     @property
     def left_out(self) -> dict[str, Any]:
