@@ -16,9 +16,10 @@ from cranfield.measures import Measure, all_measures
 from cranfield.measures.registry import FAMILIES, FAMILY_OF
 
 
-def test_every_name_of_every_measure_has_its_home() -> None:
+def test_every_name_of_every_measure_has_its_family() -> None:
     names = {name: kind.__module__ for kind in all_measures() for name in (kind.name, *kind.aliases)}
     assert {name: f"cranfield.measures.{FAMILY_OF[name]}" for name in names} == names
+    assert set(FAMILY_OF) == set(names)
     assert sum(len(family.split()) for family in FAMILIES.values()) == len(FAMILY_OF)
 
 
